@@ -1,0 +1,39 @@
+# Needs python3 (3.11 or later) and make; everything else goes into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+# Data sets for the tests that need them; they are skipped where the folder is absent.
+SHAREBOOST_DATA ?= $(abspath ../shared/data)
+export SHAREBOOST_DATA
+
+.PHONY: demo test lint install evidence clean
+
+demo: .venv/installed
+	@$(BIN)/python -m shareboost.demo
+
+test: lint
+	$(BIN)/python -m pytest
+
+lint: .venv/installed-test
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+install: .venv/installed-test
+
+# The tables of docs/defaults.md and docs/figures.md.
+evidence: .venv/installed-test
+	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/figures.py
+
+.venv/installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+.venv/installed-test: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ .venv/installed
+
+clean:
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

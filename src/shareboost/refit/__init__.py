@@ -1,0 +1,63 @@
+"""Step 6 of Algorithm 1: the minimum of the loss over all selected columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..losses import LogisticLoss
+from ..penalties import Penalty
+from ..rows import Rows
+from .lbfgs import lbfgs
+from .nesterov import nesterov
+from .newton import newton
+from .objective import Evaluation, Objective
+
+Solver = Callable[[Objective, float, int], tuple[Evaluation, int]]
+
+SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nesterov": nesterov, "newton": newton}
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a refit ended."""
+
+    iterations: int
+    gradient: float  # largest l1 norm, over classes, of a selected column's gradient
+    tolerance: float
+
+    @property
+    def converged(self) -> bool:
+        """Whether the gradient came down to the tolerance."""
+        return self.gradient <= self.tolerance
+
+
+@dataclass(frozen=True)
+class Refit:
+    """What is minimised and how: F(W) = L(W) + alpha * penalty(W)."""
+
+    loss: LogisticLoss
+    penalty: Penalty
+    alpha: float
+    solver: str
+    max_iter: int
+
+    def __call__(
+        self, rows: Rows, W: NDArray[np.float64], tolerance: float
+    ) -> tuple[NDArray[np.float64], Status]:
+        """Return the minimiser found from W, (k, n_columns), and how the search ended.
+
+        Stops once no column of the gradient has an l1 norm over classes above
+        ``tolerance``. Columns appended since W was made start from zero.
+        """
+        missing = rows.n_columns - W.shape[1]
+        W = np.pad(W, ((0, 0), (0, missing)))
+        objective = Objective(rows, self.loss, self.penalty, self.alpha, W)
+        end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
+        return objective.weights(end.z), Status(iterations, end.reached, tolerance)
+
+
+__all__ = ["SOLVERS", "Refit", "Status"]

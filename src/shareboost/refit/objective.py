@@ -1,0 +1,119 @@
+"""The function a refit minimises, in coordinates where its curvature is near one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, solve_triangular
+
+from ..losses import LogisticLoss
+from ..penalties import Penalty
+from ..rows import Block, Rows
+
+Vector = NDArray[np.float64]
+
+
+class Evaluation(NamedTuple):
+    """The objective at one point z."""
+
+    z: Vector
+    value: float
+    gradient: Vector  # in z
+    reached: float  # largest l1 norm, over classes, of a column of the gradient in W
+    noise: float  # differences of values below this are rounding
+
+
+class Objective:
+    r"""F(W) = L(W) + alpha * penalty(W) over the selected columns.
+
+    L is the average loss. The solvers work on ``z = W C`` flattened, where ``C C^T``
+    is a quadratic model of F's curvature shared by all classes: the selected columns'
+    Gram matrix, each example weighted by the mean over classes of its curvature at the
+    starting point W, plus the penalty's mean curvature. A step of length one along the
+    negative gradient in z is then about a Newton step, and correlated columns or
+    columns of unlike scales cost nothing.
+    """
+
+    def __init__(
+        self,
+        rows: Rows,
+        loss: LogisticLoss,
+        penalty: Penalty,
+        alpha: float,
+        W: NDArray[np.float64],
+    ):
+        self.rows = rows
+        self.loss = loss
+        self.penalty = penalty
+        self.alpha = alpha
+        value, gradient = self._at(W)
+        self.factor = self._curvature_factor(W)  # C, lower triangular
+        self.start = self._evaluation((W @ self.factor).ravel(), value, gradient)
+
+    def evaluate(self, z: Vector) -> Evaluation:
+        """Return F and its gradient at z."""
+        return self._evaluation(z, *self._at(self.weights(z)))
+
+    def weights(self, z: Vector) -> NDArray[np.float64]:
+        """Return W, (k, n_columns), from z."""
+        Z = z.reshape(self.rows.n_classes, -1)
+        return solve_triangular(self.factor, Z.T, lower=True, trans="T", check_finite=False).T
+
+    def curvature_product(self, z: Vector, direction: Vector) -> Vector:
+        """Return the Hessian in z at the point evaluated last, z, times ``direction``."""
+        W, V = self.weights(z), self.weights(direction)
+
+        def part(block: Block) -> tuple[NDArray[np.floating]]:
+            columns = block.columns[: V.shape[1]]
+            rho = self.loss.rho(block.residual, block.y, block.weight)
+            scores = V.astype(columns.dtype) @ columns
+            return (self.loss.curvature_product(rho, block.weight, scores) @ columns.T,)
+
+        (product,) = self.rows.total(part)
+        product /= self.rows.total_weight
+        first = int(self.rows.intercept)
+        product[:, first:] += self.alpha * self.penalty.curvature_product(
+            W[:, first:], V[:, first:]
+        )
+        return self._into_z(product)
+
+    def _at(self, W: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """Return F and its gradient in W."""
+        value, gradient = self.rows.evaluate(W, self.loss)
+        value /= self.rows.total_weight
+        gradient /= self.rows.total_weight
+        first = int(self.rows.intercept)
+        penalty, slope = self.penalty.value_and_gradient(W[:, first:])
+        gradient[:, first:] += self.alpha * slope
+        return value + self.alpha * penalty, gradient
+
+    def _evaluation(self, z: Vector, value: float, gradient: NDArray[np.float64]) -> Evaluation:
+        reached = float(np.abs(gradient).sum(axis=0).max(initial=0.0))
+        return Evaluation(z, value, self._into_z(gradient), reached, self._rounding * abs(value))
+
+    def _into_z(self, gradient: NDArray[np.float64]) -> Vector:
+        return solve_triangular(self.factor, gradient.T, lower=True, check_finite=False).T.ravel()
+
+    @property
+    def _rounding(self) -> float:
+        return float(np.finfo(self.rows.pool.dtype_).eps)
+
+    def _curvature_factor(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return C at the point evaluated last, W."""
+
+        def part(block: Block) -> tuple[NDArray[np.floating]]:
+            columns = block.columns[: W.shape[1]]
+            rho = self.loss.rho(block.residual, block.y, block.weight)
+            return ((columns * self.loss.mean_curvature(rho, block.weight)) @ columns.T,)
+
+        (curvature,) = self.rows.total(part)
+        curvature /= self.rows.total_weight
+        first = int(self.rows.intercept)
+        diagonal = np.einsum("cc->c", curvature)  # a view
+        diagonal[first:] += self.alpha * self.penalty.mean_curvature(W[:, first:])
+        # Keeps collinear columns apart by more than the rounding of the products.
+        diagonal *= 1.0 + 100.0 * self._rounding
+        diagonal += np.finfo(np.float64).tiny
+        return cholesky(curvature, lower=True, check_finite=False)

@@ -1,0 +1,144 @@
+"""Algorithm 1 of the paper: choose a feature, refit all of them, repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .path import Path, Round, StopReason
+from .pools import Pool
+from .refit import Refit
+from .rows import Block, Rows
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """When rounds and refits end.
+
+    With ``score`` the l1 norm of the chosen column of the gradient, a round's refit
+    stops once the gradient of every selected column is below ``refit_tol * score``:
+    what is left there cannot outweigh what the round found. The last round's refit
+    goes on to ``tol``. By convexity ``L(W) - L(W') <= score * ||W'||_{inf,1}`` for
+    any W', so a best score below ``tol`` means that nothing is left to gain.
+    """
+
+    n_features: int
+    tol: float
+    refit_tol: float
+
+
+def begin(rows: Rows, refit: Refit, stopping: Stopping) -> Path:
+    """Return the path of no features: W = 0 but for the intercept. Step 1."""
+    started = perf_counter()
+    W = np.zeros((rows.n_classes, rows.n_columns))
+    W, status = refit(rows, W, stopping.tol)
+    loss, _ = rows.evaluate(W, refit.loss)
+    start = Round(-1, np.nan, loss / rows.total_weight, W, status, perf_counter() - started)
+    return Path(rows.pool.features([]), rows.intercept, start)
+
+
+def resume(rows: Rows, path: Path) -> Path:
+    """Return a copy of the path to extend, its columns put back into the rows."""
+    for round_ in path.rounds:
+        rows.append(round_.atom)
+    same = path.intercept == rows.intercept and np.allclose(rows.scales, path.scales)
+    if not same or not np.allclose(rows.centers, path.centers):
+        raise ValueError(
+            "warm_start=True goes on from an earlier fit, but the columns chosen there have "
+            "other means or scales now: X, the weights, the pool or fit_intercept changed. "
+            "Fit the same data in the same way, or set warm_start=False."
+        )
+    return path.copy()
+
+
+def run(rows: Rows, refit: Refit, stopping: Stopping, path: Path) -> Iterator[Round]:
+    """Extend the path round by round to ``n_features``; yield each finished round."""
+    started = perf_counter() - path.last.seconds
+    path.finish = path.stop_reason = None
+    unchosen = np.ones(rows.pool.n_atoms_, dtype=bool)
+    unchosen[path.selected] = False
+    while len(path) < stopping.n_features:
+        scores = score_atoms(rows, refit, stopping, path, unchosen)  # step 3
+        atom = choose(scores, rows.pool.dtype_)  # step 4
+        score = float(scores[atom])
+        if score < stopping.tol:
+            gone = score == -np.inf
+            path.stop_reason = StopReason.EXHAUSTED if gone else StopReason.NO_GAIN
+            break
+        rows.append(atom)  # step 5: I <- I + {r}
+        unchosen[atom] = False
+        W, status = refit(rows, path.last.W, stopping.refit_tol * score)  # step 6
+        loss, _ = rows.evaluate(W, refit.loss)
+        round_ = Round(
+            atom, score, loss / rows.total_weight, W, status, seconds=perf_counter() - started
+        )
+        path.add(round_, rows.pool, rows.centers, rows.scales)
+        yield round_
+    else:
+        path.stop_reason = StopReason.N_FEATURES
+
+
+def finish(rows: Rows, refit: Refit, stopping: Stopping, path: Path) -> None:
+    """Refit the last round to ``tol``; the round itself stays, for a run that goes on."""
+    if path.rounds:
+        path.finish = tighten(rows, refit, stopping.tol, path.last)
+
+
+def score_atoms(
+    rows: Rows, refit: Refit, stopping: Stopping, path: Path, unchosen: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return eq. (7) for every unchosen atom, -inf for the others.
+
+    Where the scores fell so far that the last refit is too loose for them, the chosen
+    columns have more to give than a new one: they are refit further first.
+    """
+    while True:
+        rows.evaluate(path.last.W, refit.loss)  # rho, left as residuals in the blocks
+        scores = np.where(unchosen, atom_scores(rows, rows.pool), -np.inf)
+        best, left = scores.max(initial=-np.inf), path.last.status
+        loose = left.gradient > 2.0 * stopping.refit_tol * best
+        if best < stopping.tol or not loose or not left.converged:
+            return scores
+        path.last = tighten(rows, refit, stopping.refit_tol * best, path.last)
+
+
+def tighten(rows: Rows, refit: Refit, tolerance: float, round_: Round) -> Round:
+    """Return the round again, its weights refit to a smaller tolerance."""
+    started = perf_counter()
+    W, status = refit(rows, round_.W, tolerance)
+    loss, _ = rows.evaluate(W, refit.loss)
+    return replace(
+        round_,
+        W=W,
+        loss=loss / rows.total_weight,
+        status=replace(status, iterations=round_.status.iterations + status.iterations),
+        seconds=round_.seconds + perf_counter() - started,
+    )
+
+
+def atom_scores(rows: Rows, pool: Pool) -> NDArray[np.float64]:
+    """Return eq. (7) for every atom at the point evaluated last."""
+
+    def part(block: Block) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
+        stats = pool.stats(block.data, block.residual)
+        return stats, block.residual.sum(axis=1, dtype=np.float64)
+
+    stats, residual_sum = rows.total(part)
+    if not rows.intercept:
+        residual_sum[:] = 0.0
+    return pool.scores(stats, residual_sum) / rows.total_weight
+
+
+def choose(scores: NDArray[np.float64], dtype: np.dtype) -> int:
+    """Return the lowest atom among those whose score is the largest, up to rounding.
+
+    Equal columns at unlike places may be summed in unlike orders, so scores that
+    differ by less than that rounding count as tied: a run is the same on any machine.
+    """
+    rounding = 1e-9 if dtype == np.float64 else 1e-5
+    best = scores.max(initial=-np.inf)
+    return int(np.argmax(scores >= best - rounding * abs(best))) if best > -np.inf else 0

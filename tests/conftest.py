@@ -1,0 +1,45 @@
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+# Where the data sets lie beside the checkout, the tests use them.
+_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+if _BESIDE.is_dir():
+    os.environ.setdefault("SHAREBOOST_DATA", str(_BESIDE))
+
+
+@pytest.fixture(scope="session")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture
+def problem():
+    """A small random problem with real signal: (X, y) of 150 x 12, 4 classes."""
+    return random_problem(0)
+
+
+def random_problem(seed, n=150, d=12, k=4):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(n, d))
+    W = rng.normal(size=(k, d)) * 2
+    y = (X @ W.T + rng.gumbel(size=(n, k))).argmax(axis=1)
+    y[:k] = np.arange(k)
+    return X, y
+
+
+@pytest.fixture
+def data_set():
+    """Load one of the paper's data sets, or skip where it is not on this machine."""
+    from shareboost.datasets import load_dataset
+
+    def load(name):
+        folder = os.environ.get("SHAREBOOST_DATA")
+        if not folder or not (Path(folder) / f"{name}.npz").exists():
+            pytest.skip(f"{name}.npz is not in $SHAREBOOST_DATA")
+        return load_dataset(name)
+
+    return load

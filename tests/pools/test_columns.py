@@ -1,0 +1,139 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from naive import scale_of
+
+from shareboost.pools import Columns
+
+FORMATS = ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"]
+
+
+def some_rows(seed=0, n=60, d=9, k=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) * rng.uniform(0.1, 10, size=d)
+    X[rng.random(X.shape) < 0.6] = 0.0
+    R = rng.normal(size=(k, n))
+    return X, R - R.mean(axis=1, keepdims=True), rng.uniform(0.5, 2, size=n)
+
+
+def total_stats(pool, X, R, edges):
+    blocks = [slice(a, b) for a, b in pairwise(edges)]
+    return sum(np.asarray(pool.stats(pool.encode(X, b), R[:, b]), float) for b in blocks)
+
+
+@pytest.mark.parametrize("scale", ["deviation", "maxabs", "none"])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.csc_array], ids=str)
+def test_scores_are_the_l1_norms_of_explicit_columns(scale, make):
+    X, R, weight = some_rows()
+    pool = Columns(scale).fit(make(X), weight)
+    scores = pool.scores(total_stats(pool, make(X), R, [0, 60]), R.sum(axis=1))
+    expected = np.abs(R @ (X / scale_of(X, weight, scale))).sum(axis=0)
+    assert np.allclose(scores, expected)
+
+
+@given(st.integers(0, 1000), st.integers(1, 59))
+def test_stats_add_over_blocks_of_rows(seed, cut):
+    X, R, weight = some_rows(seed)
+    for data in (X, X.astype(np.float32), np.round(X).astype(np.int16), sp.csr_array(X)):
+        pool = Columns().fit(data, weight)
+        whole = total_stats(pool, data, R, [0, 60])
+        assert np.allclose(total_stats(pool, data, R, [0, cut, 60]), whole, rtol=1e-4, atol=1e-4)
+
+
+def test_a_shift_of_a_column_does_not_change_its_score():
+    X, R, weight = some_rows()
+    R = R + 0.3  # residuals that do not sum to zero, as after a loose refit
+    plain = Columns().fit(X, weight)
+    X_weighted_mean = weight @ X / weight.sum()
+    centred = Columns().fit(X - X_weighted_mean, weight)
+    a = plain.scores(total_stats(plain, X, R, [0, 60]), R.sum(axis=1))
+    b = centred.scores(total_stats(centred, X - X_weighted_mean, R, [0, 60]), R.sum(axis=1))
+    assert np.allclose(a, b)
+
+
+def test_a_large_offset_does_not_drown_a_float32_column():
+    X, R, weight = some_rows()
+    X = X[:, :3] / X[:, :3].std(axis=0)
+    expected = Columns().fit(X, weight)
+    truth = expected.scores(total_stats(expected, X, R, [0, 60]), R.sum(axis=1))
+    shifted = (X + 2**17).astype(np.float32)
+    pool = Columns().fit(shifted, weight)
+    scores = pool.scores(total_stats(pool, shifted, R, [0, 60]), R.sum(axis=1))
+    assert np.allclose(scores, truth, rtol=0.05)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=str)
+def test_constant_columns_are_never_candidates(make):
+    X, R, weight = some_rows()
+    X[:, 2] = 0.0
+    X[:, 5] = 0.1 + 0.2
+    X[::2, 5] = 0.3  # rounding is no variation
+    pool = Columns().fit(make(X), weight)
+    scores = pool.scores(total_stats(pool, make(X), R, [0, 60]), R.sum(axis=1))
+    assert np.flatnonzero(scores == -np.inf).tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_every_sparse_format_gives_the_same_moments(format_):
+    X, _, weight = some_rows()
+    dense = Columns().fit(X, weight)
+    pool = Columns().fit(sp.coo_array(X).asformat(format_), weight)
+    assert np.allclose(pool.mean_, dense.mean_)
+    assert np.allclose(pool.scale_, dense.scale_)
+
+
+def test_moments_survive_a_huge_offset_and_an_outlying_first_row():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 2)) + 1e9
+    X[0] += 1e4
+    pool = Columns().fit(X, np.ones(5000))
+    assert np.allclose(pool.scale_, (X - 1e9).std(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [
+        *((small, "f4") for small in ("u1", "i2", "?", "f2", "f4")),
+        *((large, "f8") for large in ("i4", "i8", "f8", "g")),
+    ],
+)
+def test_columns_are_computed_in_the_smallest_exact_float(dtype, expected):
+    X = np.array([[0, 1], [1, 1], [1, 0]]).astype(dtype)
+    assert Columns().fit(X, np.ones(3)).dtype_ == np.dtype(expected)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=str)
+def test_columns_of_an_atom_are_in_the_users_units(make):
+    X, _, weight = some_rows()
+    pool = Columns("maxabs").fit(make(X), weight)
+    block = pool.encode(make(X), slice(10, 20))
+    assert np.array_equal(pool.columns(block, 4), X[10:20, [4]].T)
+    assert pool.scales(4) == np.abs(X[:, 4]).max()
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_chosen_features_read_only_their_columns(format_):
+    X, _, weight = some_rows()
+    features = Columns().fit(X, weight).features([7, 1, 4])
+    assert np.array_equal(features.columns(X), X[:, [7, 1, 4]])
+    taken = features.columns(sp.coo_array(X).asformat(format_))
+    assert sp.issparse(taken)
+    assert np.array_equal(taken.toarray(), X[:, [7, 1, 4]])
+    assert features.first(2).columns(X).shape == (60, 2)
+    assert features.names([f"x{j}" for j in range(9)]) == ["x7", "x1", "x4"]
+
+
+def test_an_unknown_scale_is_refused_by_name():
+    with pytest.raises(ValueError, match="scale='std' .* Columns: it takes one of"):
+        Columns("std").fit(np.eye(3), np.ones(3))
+
+
+def test_a_variance_beyond_float64_is_refused():
+    X = np.array([[1e200, 1.0], [-1e200, 0.0], [3e199, 0.5]])
+    with pytest.raises(ValueError, match="X is not valid .* column 0 overflows"):
+        Columns("deviation").fit(X, np.ones(3))
+    assert Columns("maxabs").fit(X, np.ones(3)).varies_.all()

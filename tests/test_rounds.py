@@ -1,0 +1,189 @@
+"""Algorithm 1 against its naive reference and against the paper's theorems."""
+
+import naive
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import random_problem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shareboost import ShareBoostClassifier, bounds
+from shareboost.path import StopReason
+from shareboost.pools import Columns
+from shareboost.rounds import choose
+
+
+def exact(n_features, scale="deviation", **parameters):
+    """A classifier that follows Algorithm 1 to the letter: refits to the minimum."""
+    return ShareBoostClassifier(
+        n_features,
+        pool=Columns(scale),
+        **{"refit_tol": 1e-5, "tol": 1e-7, "max_iter": 5000, **parameters},
+    )
+
+
+@pytest.mark.parametrize("scale", ["deviation", "maxabs"])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_digits_equal_the_naive_reference(digits, scale, make):
+    X, y = digits[0][:400], digits[1][:400]
+    chosen, losses = naive.shareboost(X, y, 8, alpha=1e-3, scale=scale)
+    clf = exact(8, scale, alpha=1e-3).fit(make(X), y)
+    assert clf.selected_.tolist() == chosen
+    assert np.allclose(clf.path_.losses, losses, rtol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("margin", [1.0, 0.0])
+@pytest.mark.parametrize("intercept", [True, False])
+def test_random_problems_equal_the_naive_reference(seed, weighted, margin, intercept):
+    X, y = random_problem(seed)
+    X[np.abs(X) < 0.4] = 0.0
+    weight = np.random.default_rng(seed).uniform(0.1, 3, size=len(y)) if weighted else None
+    chosen, losses = naive.shareboost(
+        X, y, 6, weight, margin=margin, alpha=1e-4, intercept=intercept, scale="maxabs"
+    )
+    for data in (X, sp.csc_array(X)):
+        clf = exact(6, "maxabs", alpha=1e-4, margin=margin, fit_intercept=intercept)
+        clf.fit(data, y, sample_weight=weight)
+        assert clf.selected_.tolist() == chosen
+        assert np.allclose(clf.path_.losses, losses, rtol=1e-6)
+
+
+def test_scores_of_the_path_are_the_norms_of_the_gradient(problem):
+    X, y = problem
+    clf = exact(5, "maxabs", alpha=0.0).fit(X, y)
+    Z = X / np.abs(X).max(axis=0)
+    for t, score in enumerate(clf.path_.scores):
+        R = naive.residual(clf.path_.at(t).scores(X), y, 1.0)
+        norms = naive.column_norms(Z, R, np.ones(len(y)))
+        assert score == pytest.approx(norms[clf.selected_[t]], rel=1e-4)
+        assert score >= norms.max() * (1 - 1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(2, 5), st.booleans(), st.sampled_from([0.3, 1.0, 2.0]))
+def test_theorem_2_holds_on_random_problems(seed, k, intercept, size):
+    """After T rounds, L(W) <= L(W*) + epsilon, for |x| <= 1 and any W*."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, size=(60, 30))
+    W_star = rng.normal(size=(k, 30)) * size * (rng.random(30) < 0.2)
+    y = np.r_[np.arange(k), (X @ W_star.T + rng.gumbel(size=(60, k))).argmax(axis=1)[k:]]
+    for T in (1, 3, 8):
+        # The epsilon for which the theorem asks exactly T rounds of this W*, shrunk if need be.
+        norm = np.abs(W_star).max(axis=0).sum()
+        epsilon = 4 * norm**2 / T * (1 + 1e-9)
+        if norm > 0:
+            assert bounds.sparsity_rounds(W_star, epsilon) == T
+        clf = exact(T, "none", alpha=0.0, fit_intercept=intercept).fit(X, y)
+        reference = naive.average_loss(X @ W_star.T, y, np.ones(60), 1.0)
+        assert clf.path_.losses[-1] <= reference + epsilon
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_theorem_2_binds_where_few_weak_features_suffice(seed):
+    """As above with W* small enough that epsilon is well below the loss at zero."""
+    rng = np.random.default_rng(seed)
+    X = rng.choice([-1.0, 1.0], size=(200, 12))
+    W_star = np.zeros((3, 12))
+    W_star[:, rng.integers(12)] = rng.permutation([0.5, 0.0, -0.5])
+    y = np.r_[0, 1, 2, (X @ W_star.T * 4 + rng.gumbel(size=(200, 3))).argmax(axis=1)[3:]]
+    epsilon = 0.1
+    T = bounds.sparsity_rounds(W_star, epsilon)
+    assert T == 10
+    clf = exact(T, "none", alpha=0.0).fit(X, y)
+    assert clf.path_.losses[-1] <= naive.average_loss(X @ W_star.T, y, np.ones(200), 1.0) + epsilon
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_every_round_decreases_the_loss_as_the_key_lemma_promises(seed, intercept):
+    """L(W) - min_u L(W + u e_j) >= (L(W) - L(W*))^2 / (4 (sum over new of |W*|_inf)^2)."""
+    X, y = random_problem(seed, n=120, d=10, k=3)
+    n, k = len(y), 3
+    clf = exact(8, "none", alpha=0.0, fit_intercept=intercept).fit(X, y)
+    W_star = naive.refit(X, y, np.ones(n), k, 1.0, 1e-3, intercept)  # any W* will do
+    B = np.hstack([np.ones((n, 1)), X]) if intercept else X
+    best = naive.average_loss(B @ W_star.T, y, np.ones(n), 1.0)
+    norms = np.abs(W_star[:, int(intercept) :]).max(axis=0)
+    losses = [clf.path_.start.loss, *clf.path_.losses]
+    for t in range(len(clf.path_)):
+        new = np.setdiff1d(np.arange(10), clf.selected_[:t])
+        gap = losses[t] - best
+        if gap > 0:
+            promised = gap**2 / (4 * norms[new].sum() ** 2)
+            # The fully corrective step decreases at least as much as one column alone.
+            assert losses[t] - losses[t + 1] >= promised - 1e-9
+
+
+def test_losses_fall_with_every_round(digits):
+    losses = ShareBoostClassifier(30).fit(*digits).path_.losses
+    assert (np.diff(losses) < 0).all()
+
+
+def test_ties_go_to_the_lowest_atom(digits):
+    X, y = digits[0][:, 8:40], digits[1]
+    first = ShareBoostClassifier(6).fit(X, y).selected_
+    doubled = ShareBoostClassifier(6).fit(np.hstack([X, X]), y).selected_
+    assert np.array_equal(first, doubled)
+
+
+def test_choose_treats_rounding_as_a_tie():
+    scores = np.array([0.5, 1.0 - 1e-13, 1.0, 1.0 + 1e-13, 0.9])
+    assert choose(scores, np.dtype(np.float64)) == 1
+    assert choose(np.array([-np.inf, 0.3, 0.3000001]), np.dtype(np.float32)) == 1
+    assert choose(np.array([-np.inf, 0.3, 0.3001]), np.dtype(np.float32)) == 2
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.permutations(range(12)), st.integers(0, 100))
+def test_the_order_of_columns_does_not_matter(order, seed):
+    X, y = random_problem(seed)
+    order = np.array(order)
+    plain = ShareBoostClassifier(6).fit(X, y)
+    shuffled = ShareBoostClassifier(6).fit(X[:, order], y)
+    assert np.array_equal(order[shuffled.selected_], plain.selected_)
+    assert np.allclose(shuffled.path_.losses, plain.path_.losses)
+
+
+def test_constant_and_chosen_columns_are_never_chosen(problem):
+    X, y = problem
+    X = np.hstack([np.full((len(y), 1), 7.0), X[:, :3], np.zeros((len(y), 1))])
+    clf = ShareBoostClassifier(10, tol=1e-9).fit(X, y)
+    assert sorted(clf.selected_) == [1, 2, 3]
+    assert clf.path_.stop_reason == StopReason.EXHAUSTED
+
+
+def test_a_pool_of_constants_gives_the_majority(problem):
+    _, y = problem
+    clf = ShareBoostClassifier().fit(np.ones((len(y), 2)), y)
+    assert len(clf.path_) == 0
+    assert clf.coef_.shape == (4, 0)
+    assert set(clf.predict(np.ones((3, 2)))) == {np.bincount(y).argmax()}
+    assert clf.path_.stop_reason == StopReason.EXHAUSTED
+
+
+def test_each_stop_reason_is_told(problem):
+    X, y = problem
+    assert ShareBoostClassifier(3).fit(X, y).path_.stop_reason == StopReason.N_FEATURES
+    assert ShareBoostClassifier(99).fit(X, y).path_.stop_reason == StopReason.EXHAUSTED
+    clf = ShareBoostClassifier(99, tol=0.1).fit(X, y)
+    assert clf.path_.stop_reason == StopReason.NO_GAIN
+    assert len(clf.path_) < 12
+    assert clf.path_.scores.min() >= 0.1
+
+
+@pytest.mark.parametrize("alpha", [0.0, 3e-5])
+def test_separable_data_stop_where_nothing_is_left_to_gain(alpha):
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.uniform(-1, 1, size=(90, 20))
+    X[:, 7] += 10 * (y == 1)
+    X[:, 3] += 10 * (y == 2)
+    clf = ShareBoostClassifier(20, alpha=alpha, tol=1e-3).fit(X, y)
+    assert set(clf.selected_) == {3, 7}
+    assert clf.path_.stop_reason == StopReason.NO_GAIN
+    assert clf.score(X, y) == 1.0
+    assert np.isfinite(clf.coef_).all()

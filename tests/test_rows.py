@@ -1,0 +1,87 @@
+import naive
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from shareboost import rows as rows_module
+from shareboost.losses import LogisticLoss
+from shareboost.pools import Columns
+from shareboost.rows import Rows
+
+
+def make_rows(X, y, weight=None, scale="maxabs", intercept=True):
+    weight = np.ones(len(y)) if weight is None else weight
+    pool = Columns(scale).fit(X, weight)
+    return Rows(X, y, weight, pool, int(y.max()) + 1, intercept)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 40)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array, sp.coo_array], ids=str)
+def test_evaluate_equals_the_naive_loss_and_gradient(problem, intercept, make, small_blocks):
+    X, y = problem
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
+    rows = make_rows(make(X), y, weight, intercept=intercept)
+    assert len(rows.blocks) > 1
+    with rows:
+        rows.append(3)
+        rows.append(0)
+        W = np.random.default_rng(1).normal(size=(4, rows.n_columns))
+        value, gradient = rows.evaluate(W, LogisticLoss())
+    A = X[:, [3, 0]] / np.abs(X[:, [3, 0]]).max(axis=0)
+    if intercept:
+        A = np.hstack([np.ones((len(y), 1)), A - weight @ A / weight.sum()])
+    S = A @ W.T
+    assert value == pytest.approx(naive.average_loss(S, y, weight, 1.0) * weight.sum())
+    assert np.allclose(gradient, (weight[:, None] * naive.residual(S, y, 1.0)).T @ A)
+
+
+def test_totals_are_the_same_to_the_last_bit_for_any_number_of_threads(digits):
+    X, y = digits
+    X, y = np.tile(X, (6, 1)), np.tile(y, 6)
+    found = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads), make_rows(X, y) as rows:
+            for atom in (20, 21, 36):
+                rows.append(atom)
+            W = np.random.default_rng(0).normal(size=(10, 4))
+            found.append(rows.evaluate(W, LogisticLoss()))
+    for value, gradient in found[1:]:
+        assert value == found[0][0]
+        assert np.array_equal(gradient, found[0][1])
+
+
+def test_the_limit_on_blas_ends_with_the_rows(problem):
+    from threadpoolctl import ThreadpoolController
+
+    def limits():
+        return [lib["num_threads"] for lib in ThreadpoolController().select(user_api="blas").info()]
+
+    before = limits()
+    with make_rows(*problem):
+        assert set(limits()) <= {1}
+    assert limits() == before
+
+
+def test_appended_columns_are_scaled_and_centred_in_float32_too(problem):
+    X, y = problem
+    X = (X * 5 + 1000).astype(np.float32)
+    with make_rows(X, y, scale="deviation") as rows:
+        rows.append(2)
+    column = np.concatenate([block.columns[1] for block in rows.blocks])
+    assert column.dtype == np.float32
+    assert np.allclose(column.mean(), 0, atol=1e-6)
+    assert np.allclose(column.std(), 1, atol=1e-3)
+
+
+def test_float32_and_integer_rows_are_not_copied(problem):
+    X, y = problem
+    for dtype in (np.float32, np.float64, np.int32, np.uint8):
+        data = np.round(X * 100).astype(dtype)
+        rows = make_rows(data, y)
+        assert all(np.shares_memory(block.data, data) for block in rows.blocks)
