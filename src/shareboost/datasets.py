@@ -67,8 +67,10 @@ def load_dataset(name: str) -> Dataset:
     return Dataset(X[:n], y[:n], X[n:], y[n:])
 
 
-def make_shared_bits(n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
-    """Return the first example of section 6: one row a class, ``[bin(y), 2 log2(k) e^y]``.
+def make_shared_bits(
+    n_classes: int, n_repeats: int = 2
+) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """Return the first example of section 6: rows ``[bin(y), 2 log2(k) e^y]``.
 
     ``bin(y)`` is y in binary with the alphabet {-1, 1}, the highest bit first;
     ``e^y`` the indicator of the class. The ``ceil(log2(k))`` shared bits suffice for a
@@ -79,16 +81,20 @@ def make_shared_bits(n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.in
     ----------
     n_classes : int
         k, at least 2.
+    n_repeats : int, default=2
+        How often the rows of all classes are repeated. At 1 scikit-learn takes the
+        labels for those of a regression and warns.
 
     Returns
     -------
-    X : ndarray of shape (k, ceil(log2(k)) + k)
-    y : ndarray of shape (k,)
+    X : ndarray of shape (n_repeats * k, ceil(log2(k)) + k)
+    y : ndarray of shape (n_repeats * k,)
         The classes 0 to k - 1; 0 is the paper's class k.
     """
     y = np.arange(_at_least("n_classes", n_classes, 2))
-    bits = _binary(y, n_classes)
-    return np.hstack([bits, 2.0 * np.log2(n_classes) * np.eye(n_classes)]), y
+    X = np.hstack([_binary(y, n_classes), 2.0 * np.log2(n_classes) * np.eye(n_classes)])
+    n_repeats = _at_least("n_repeats", n_repeats, 1)
+    return np.tile(X, (n_repeats, 1)), np.tile(y, n_repeats)
 
 
 def make_redundant_blocks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -15,22 +16,28 @@ from .losses import Labels
 
 
 def check_labels_of_one_type(y: Any) -> None:
-    """Raise where y mixes text and numbers, which NumPy would silently turn into text."""
+    """Raise where y has gaps or mixes text and numbers, which NumPy turns into text silently."""
     array = getattr(y, "to_numpy", lambda: y)()
     if isinstance(array, np.ndarray) and array.dtype != object:
         return
     if not isinstance(array, Iterable) or isinstance(array, str):
         return
-    kinds = {
-        "text" if isinstance(label, (str, bytes)) else "numbers"
-        for label in array
-        if not isinstance(label, (list, tuple, np.ndarray)) and label is not None
-    }
-    if len(kinds) > 1:
+    kinds = {_kind(label) for label in array}
+    if "missing" in kinds:
+        raise ValueError("y has missing labels (None or NaN): it takes a label for every row.")
+    if kinds >= {"text", "number"}:
         raise ValueError(
             "y mixes labels of several types, text and numbers: it takes labels that are "
             "all text or all numbers."
         )
+
+
+def _kind(label: Any) -> str:
+    if isinstance(label, (str, bytes)):
+        return "text"
+    if label is None or type(label).__name__ == "NAType" or label is np.nan:
+        return "missing"
+    return "number" if isinstance(label, Number) else "other"
 
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Labels]:
@@ -53,7 +60,7 @@ def check_weights(
     index: Labels,
 ) -> NDArray[np.float64]:
     """Return the weight of every row: sample weight times class weight, in float64."""
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64)
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
     if weight.min() < 0:
         raise ValueError(
             f"sample_weight has negative values, the lowest {weight.min():g}: it takes "
@@ -74,5 +81,11 @@ def check_weights(
         raise ValueError(
             "sample_weight is zero for every row (class weights included): at least one "
             "row must have a positive weight."
+        )
+    weighted = np.unique(index[weight > 0])
+    if weighted.size < 2:
+        raise ValueError(
+            f"y has only one class of positive weight, {classes[weighted[0]].item()!r}: it takes "
+            "at least 2."
         )
     return weight

@@ -1,0 +1,14 @@
+import re
+
+from shareboost import demo
+
+
+def test_the_demo_prints_a_line_a_round_and_a_summary(capsys):
+    demo.main(n_features=6)
+    lines = capsys.readouterr().out.splitlines()
+    rounds = [line for line in lines if re.match(r"\s+\d+  pixel_\d_\d", line)]
+    assert len(rounds) == 6
+    assert all(line.count("%") == 2 for line in rounds)
+    assert any(
+        re.match(r"6 features out of 64.*[\d.]+% of 540 test images", line) for line in lines
+    )

@@ -1,0 +1,46 @@
+"""What a stranger meets first: the import, the README, the version."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+import shareboost
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def python(code):
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout
+
+
+def test_import_brings_in_nothing_heavy():
+    code = """
+import sys, sklearn.callback
+before = set(sys.modules)
+import shareboost
+print(*{name.split(".")[0] for name in set(sys.modules) - before})
+"""
+    assert set(python(code).split()) <= {"shareboost", "sklearn"}
+
+
+def test_the_version_is_the_installed_one_and_in_the_change_log():
+    assert shareboost.__version__ == version("shareboost")
+    assert f"## {shareboost.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.parametrize("page", ["README.md"])
+def test_the_python_of_the_pages_runs(page):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
+    assert blocks
+    for block in blocks:
+        python(block)
+
+
+def test_all_public_names_are_there():
+    for name in shareboost.__all__:
+        assert getattr(shareboost, name)

@@ -1,0 +1,156 @@
+"""Bad input: one exception each, which names the argument, what it got and what it takes."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from shareboost import ShareBoostClassifier
+
+
+def replaced(array, value):
+    array = np.array(array, dtype=float)
+    array[3, 1] = value
+    return array
+
+
+def bad_fits():
+    """Return (name, parameters, change of X, y and weights, pattern of the message)."""
+    bad = [
+        ("0 features", {"n_features": 0}, None, r"'n_features' .* int in the range \[1.* Got 0"),
+        ("-3 features", {"n_features": -3}, None, r"'n_features' .* Got -3"),
+        ("half a feature", {"n_features": 2.5}, None, r"'n_features' .* int .* Got 2\.5"),
+        ("text for a number", {"n_features": "all"}, None, r"'n_features' .* Got 'all'"),
+        ("unknown pool", {"pool": "trees"}, None, r"'pool' .*'columns'.* Got 'trees'"),
+        ("unknown penalty", {"penalty": "l3"}, None, r"'penalty' .*'linf1'.* Got 'l3'"),
+        ("unknown solver", {"solver": "adam"}, None, r"'solver' .*'lbfgs'.* Got 'adam'"),
+        ("negative alpha", {"alpha": -1e-3}, None, r"'alpha' .* Got -0\.001"),
+        ("zero tol", {"tol": 0.0}, None, r"'tol' .* Got 0\.0"),
+        ("refit_tol above 1", {"refit_tol": 2.0}, None, r"'refit_tol' .* Got 2\.0"),
+        ("no iterations", {"max_iter": 0}, None, r"'max_iter' .* Got 0"),
+        ("negative margin", {"margin": -1.0}, None, r"'margin' .* Got -1\.0"),
+        ("unknown class weight", {"class_weight": "even"}, None, r"'class_weight' .* Got 'even'"),
+        (
+            "negative class weight",
+            {"class_weight": {0: -1.0, 1: 1.0, 2: 1.0, 3: 1.0}},
+            None,
+            r"class_weight=.*-1\.0.* non-negative",
+        ),
+        ("one class", {}, lambda X, y: (X, np.full(len(y), 7)), r"y has only one class, 7"),
+        ("NaN", {}, lambda X, y: (replaced(X, np.nan), y), "Input X contains NaN"),
+        ("infinity", {}, lambda X, y: (replaced(X, np.inf), y), "Input X contains infinity"),
+        (
+            "sparse NaN",
+            {},
+            lambda X, y: (sp.csr_array(replaced(X, np.nan)), y),
+            "Input X contains NaN",
+        ),
+        ("NaN in y", {}, lambda X, y: (X, np.where(y == 1, np.nan, y)), "Input y contains NaN"),
+        ("X of one dimension", {}, lambda X, y: (X[:, 0], y), "Expected 2D array, got 1D"),
+        ("X of three dimensions", {}, lambda X, y: (X[None], y), "dim 3, while dim <= 2"),
+        ("y of other length", {}, lambda X, y: (X, y[:-1]), "inconsistent numbers of samples"),
+        ("y of two columns", {}, lambda X, y: (X, np.c_[y, y]), "y should be a 1d array"),
+        ("no rows", {}, lambda X, y: (X[:0], y[:0]), r"0 sample\(s\).* minimum of 1"),
+        ("no columns", {}, lambda X, y: (X[:, :0], y), r"0 feature\(s\).* minimum of 1"),
+        ("no y", {}, lambda X, y: (X, None), "requires y"),
+        ("continuous y", {}, lambda X, y: (X, y + 0.5), "Unknown label type: continuous"),
+        (
+            "labels of mixed types",
+            {},
+            lambda X, y: (X, ["a" if q == 1 else int(q) for q in y]),
+            "y mixes .* text and numbers: it takes",
+        ),
+        (
+            "mixed labels in an object array",
+            {},
+            lambda X, y: (X, np.array(["a" if q == 1 else int(q) for q in y], dtype=object)),
+            "y mixes .* text and numbers: it takes",
+        ),
+        (
+            "mixed labels in a series",
+            {},
+            lambda X, y: (X, pd.Series(["a" if q == 1 else int(q) for q in y])),
+            "y mixes .* text and numbers: it takes",
+        ),
+        (
+            "labels that are missing",
+            {},
+            lambda X, y: (X, np.array([None if q == 1 else "b" for q in y], dtype=object)),
+            "y has missing labels",
+        ),
+        ("text in X", {}, lambda X, y: (np.full(X.shape, "a"), y), "could not convert|dtype"),
+        ("complex X", {}, lambda X, y: (X * 1j, y), "Complex data not supported"),
+        (
+            "column names of mixed types",
+            {},
+            lambda X, y: (pd.DataFrame(X, columns=["a", *range(11)]), y),
+            "Feature names are only supported",
+        ),
+    ]
+    return [pytest.param(*case[1:], id=case[0]) for case in bad]
+
+
+@pytest.mark.parametrize(("parameters", "change", "message"), bad_fits())
+def test_a_bad_fit_is_refused_and_leaves_the_earlier_fit(problem, parameters, change, message):
+    X, y = problem
+    clf = ShareBoostClassifier(3).fit(pd.DataFrame(X).rename(columns="c{}".format), y)
+    before = clf.__dict__.copy()
+    if change:
+        X, y = change(X, y)
+    with pytest.raises((ValueError, TypeError), match=f"(?s){message}"):
+        clf.set_params(**parameters).fit(X, y)
+    clf.set_params(**{name: before[name] for name in parameters})
+    assert pickle.dumps(clf.__dict__) == pickle.dumps(before)
+
+
+@pytest.mark.parametrize(
+    ("weight", "message"),
+    [
+        (lambda n: np.r_[-0.5, np.ones(n - 1)], r"sample_weight has negative values.* -0\.5"),
+        (np.zeros, "sample_weight is zero for every row"),
+        (lambda n: np.r_[np.nan, np.ones(n - 1)], "sample_weight contains NaN"),
+        (lambda n: np.r_[np.inf, np.ones(n - 1)], "sample_weight contains infinity"),
+        (lambda n: np.ones(n - 1), r"sample_weight\.shape == \(149,\), expected \(150,\)"),
+        (lambda n: np.ones((n, 2)), "[Ss]ample.weight.* 1D"),
+        (lambda n: np.r_[1.0, np.zeros(n - 1)], "y has only one class of positive weight"),
+    ],
+)
+def test_bad_weights_are_refused(problem, weight, message):
+    X, y = problem
+    with pytest.raises(ValueError, match=message):
+        ShareBoostClassifier(3).fit(X, y, sample_weight=weight(len(y)))
+
+
+def test_a_class_without_weight_is_never_predicted(problem):
+    X, y = problem
+    clf = ShareBoostClassifier(5).fit(X, y, sample_weight=(y != 2).astype(float))
+    assert clf.classes_.tolist() == [0, 1, 2, 3]
+    assert 2 not in clf.predict(X)
+    assert np.isfinite(clf.intercept_).all()
+
+
+def test_rows_at_prediction_must_match_those_of_the_fit(problem):
+    X, y = problem
+    clf = ShareBoostClassifier(3).fit(X, y)
+    with pytest.raises(ValueError, match="X has 11 features, .* expecting 12"):
+        clf.predict(X[:, 1:])
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        clf.predict(replaced(X, np.nan))
+
+
+@pytest.mark.filterwarnings("error")
+def test_n_features_is_a_maximum(problem):
+    X, y = problem
+    clf = ShareBoostClassifier(500).fit(X, y)
+    assert len(clf.selected_) == 12
+    assert "exhausted" in clf.path_.stop_reason
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], [True, False], [-1, 5], [0.0, 2.0], ["b", "ä"]])
+def test_labels_of_one_type_are_fine(problem, labels):
+    X, y = problem
+    y = [labels[q % 2] for q in y]
+    clf = ShareBoostClassifier(3).fit(X, y)
+    assert sorted(clf.classes_) == sorted(labels)
