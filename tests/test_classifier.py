@@ -1,4 +1,8 @@
+import os
 import pickle
+import signal
+import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -397,6 +401,15 @@ def test_non_convergence_names_the_round_the_gradient_and_the_remedy(digits):
     assert caught[0].filename == __file__
 
 
+def test_a_tolerance_below_rounding_ends_with_advice(digits):
+    X, y = digits
+    clf = ShareBoostClassifier(3, tol=1e-12)
+    with pytest.warns(ConvergenceWarning, match="Rounding allows no better.* X in float64"):
+        clf.fit(X.astype(np.float32), y)
+    assert clf.n_iter_ < 2000
+    assert clf.score(X, y) > 0.3
+
+
 def test_an_unfitted_classifier_says_so(digits):
     clf = ShareBoostClassifier()
     calls = [clf.predict, clf.transform, clf.predict_proba, clf.decision_function]
@@ -430,6 +443,42 @@ def test_an_interrupted_fit_leaves_its_finished_rounds(digits, monkeypatch):
     assert clf.predict(X).shape == y.shape
     clf.set_params(warm_start=True).fit(X, y)
     assert np.array_equal(clf.coef_, whole.coef_)
+
+
+class InterruptSoonAfter:
+    """A callback that sends this process a real Ctrl-C a moment after a given round."""
+
+    def __init__(self, n_rounds, delay):
+        self.left, self.delay = n_rounds, delay
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        self.left -= 1
+        if self.left == 0:
+            threading.Timer(self.delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.003, 0.01, 0.05])
+def test_a_real_ctrl_c_leaves_finished_rounds_that_can_go_on(delay):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 60))
+    y = (X @ rng.normal(size=(60, 8)) + rng.gumbel(size=(10_000, 8))).argmax(axis=1)
+    clf = ShareBoostClassifier(60).set_callbacks(InterruptSoonAfter(3, delay))
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X, y)
+        time.sleep(10)  # where the fit was faster than the signal
+    assert 3 <= len(clf.path_) < 60
+    assert clf.path_.stop_reason == StopReason.INTERRUPTED
+    assert clf.at(2).predict(X).shape == y.shape
+    assert len(list(clf.staged_predict(X[:5]))) == len(clf.path_)
+    n_features = len(clf.path_) + 2
+    clf.set_callbacks().set_params(warm_start=True, n_features=n_features).fit(X, y)
+    assert np.array_equal(clf.selected_, ShareBoostClassifier(n_features).fit(X, y).selected_)
 
 
 def test_an_interrupt_before_the_first_round_leaves_the_earlier_fit(digits, monkeypatch):

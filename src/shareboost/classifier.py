@@ -66,7 +66,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         minimum.
     tol : float, default=1e-4
         The rounds stop once no column has a gradient with an l1 norm over classes
-        above ``tol``, and the last refit ends when every chosen column is below it.
+        above ``tol``: nothing is left to gain. The last refit ends when every chosen
+        column is below ``tol / 10``.
     refit_tol : float, default=0.05
         The refit of a round ends once the gradient of every chosen column is below
         this fraction of the score by which the round's feature was chosen. Smaller
@@ -100,7 +101,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         Every round: ``losses``, ``scores``, ``seconds``, ``selected``, ``stop_reason``,
         ``at(t)`` and ``to_frame()``.
     n_iter_ : int
-        Iterations of all refits together.
+        Iterations of the refits that gave the weights of the path.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,)
         Where X had string column names.
@@ -222,7 +223,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
                     self._set_fitted(fitted(path))
                 raise
         self._set_fitted(fitted(path))
-        _warn_where_not_converged(path, self.max_iter)
+        _warn_where_not_converged(path)
         callbacks.fit_ended(partial(fitted, path))
         return self
 
@@ -269,8 +270,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     def at(self, t: int) -> Self:
         """Return the classifier of the first ``t`` features, from the same run.
 
-        Its weights are those of round t: refit to ``refit_tol``, not to ``tol`` as
-        after the last round.
+        Its weights are those of round t, refit to ``refit_tol`` of its score; only the
+        last round's are refit to ``tol / 10``.
         """
         check_is_fitted(self)
         path = self.path_.first(t)
@@ -355,17 +356,16 @@ def _fitted_attributes(
     }
 
 
-def _warn_where_not_converged(path: Path, max_iter: int) -> None:
+def _warn_where_not_converged(path: Path) -> None:
     """Warn once of all refits that ended above their tolerance."""
     late = [(t, r.status) for t, r in enumerate([path.start, *path]) if not r.status.converged]
     if not late:
         return
     t, status = late[-1]
-    others = f" So did {len(late) - 1} earlier rounds." if len(late) > 1 else ""
+    others = f" So did those of {len(late) - 1} earlier rounds." if len(late) > 1 else ""
     warnings.warn(
         f"The refit of round {t} ended with a gradient of {status.gradient:.2g} where "
-        f"{status.tolerance:.2g} was asked for.{others} "
-        f"Raise max_iter={max_iter}, raise tol or alpha, or scale the columns alike.",
+        f"{status.tolerance:.2g} was asked for.{others} {status.advice}",
         ConvergenceWarning,
         stacklevel=4,
     )

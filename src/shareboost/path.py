@@ -79,9 +79,12 @@ class Path:
 
     def add(self, round_: Round, pool: Pool, centers: list[float], scales: list[float]) -> None:
         """Add a round; centres and scales are those of all columns chosen so far."""
-        self.features = pool.features([*self.selected.tolist(), round_.atom])
-        self.centers, self.scales = np.array(centers), np.array(scales)
-        self.rounds.append(round_)
+        rounds = [*self.rounds, round_]
+        features = pool.features([r.atom for r in rounds])
+        # One call, so that an interrupt finds all of the round or nothing.
+        self.__dict__.update(
+            features=features, centers=np.array(centers), scales=np.array(scales), rounds=rounds
+        )
 
     @property
     def selected(self) -> NDArray[np.intp]:
@@ -145,8 +148,9 @@ class Path:
 
     @property
     def n_iter(self) -> int:
-        """Iterations of all refits together."""
-        return sum(round_.status.iterations for round_ in [self.start, *self])
+        """Iterations of the refits that gave the path's weights."""
+        finish = [self.finish] if self.finish else []
+        return sum(round_.status.iterations for round_ in [self.start, *self.rounds, *finish])
 
     def copy(self) -> Path:
         """Return a path that may be extended while this one stays."""

@@ -22,7 +22,7 @@ class Stopping:
     With ``score`` the l1 norm of the chosen column of the gradient, a round's refit
     stops once the gradient of every selected column is below ``refit_tol * score``:
     what is left there cannot outweigh what the round found. The last round's refit
-    goes on to ``tol``. By convexity ``L(W) - L(W') <= score * ||W'||_{inf,1}`` for
+    goes on to ``tol / 10``. By convexity ``L(W) - L(W') <= score * ||W'||_{inf,1}`` for
     any W', so a best score below ``tol`` means that nothing is left to gain.
     """
 
@@ -30,12 +30,17 @@ class Stopping:
     tol: float
     refit_tol: float
 
+    @property
+    def finish_tol(self) -> float:
+        """How small the gradient is at the start and at the end of a run."""
+        return self.tol / 10.0
+
 
 def begin(rows: Rows, refit: Refit, stopping: Stopping) -> Path:
     """Return the path of no features: W = 0 but for the intercept. Step 1."""
     started = perf_counter()
     W = np.zeros((rows.n_classes, rows.n_columns))
-    W, status = refit(rows, W, stopping.tol)
+    W, status = refit(rows, W, stopping.finish_tol)
     loss, _ = rows.evaluate(W, refit.loss)
     start = Round(-1, np.nan, loss / rows.total_weight, W, status, perf_counter() - started)
     return Path(rows.pool.features([]), rows.intercept, start)
@@ -83,9 +88,9 @@ def run(rows: Rows, refit: Refit, stopping: Stopping, path: Path) -> Iterator[Ro
 
 
 def finish(rows: Rows, refit: Refit, stopping: Stopping, path: Path) -> None:
-    """Refit the last round to ``tol``; the round itself stays, for a run that goes on."""
+    """Refit the last round to ``finish_tol``; the round itself stays, for a run that goes on."""
     if path.rounds:
-        path.finish = tighten(rows, refit, stopping.tol, path.last)
+        path.finish = tighten(rows, refit, stopping.finish_tol, path.last)
 
 
 def score_atoms(
@@ -115,7 +120,7 @@ def tighten(rows: Rows, refit: Refit, tolerance: float, round_: Round) -> Round:
         round_,
         W=W,
         loss=loss / rows.total_weight,
-        status=replace(status, iterations=round_.status.iterations + status.iterations),
+        status=status,
         seconds=round_.seconds + perf_counter() - started,
     )
 

@@ -28,6 +28,14 @@ class Status:
     iterations: int
     gradient: float  # largest l1 norm, over classes, of a selected column's gradient
     tolerance: float
+    max_iter: int
+
+    @property
+    def advice(self) -> str:
+        """What to change where the refit did not converge."""
+        if self.iterations >= self.max_iter:
+            return f"Raise max_iter={self.max_iter}, tol or alpha, or scale the columns alike."
+        return "Rounding allows no better: raise tol or alpha, or give X in float64."
 
     @property
     def converged(self) -> bool:
@@ -57,7 +65,7 @@ class Refit:
         W = np.pad(W, ((0, 0), (0, missing)))
         objective = Objective(rows, self.loss, self.penalty, self.alpha, W)
         end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
-        return objective.weights(end.z), Status(iterations, end.reached, tolerance)
+        return objective.weights(end.z), Status(iterations, end.reached, tolerance, self.max_iter)
 
 
 __all__ = ["SOLVERS", "Refit", "Status"]

@@ -11,6 +11,8 @@ from .objective import Evaluation, Objective, Vector
 MEMORY = 20
 # Conditions of the line search: sufficient decrease and remaining slope.
 DECREASE, SLOPE = 1e-4, 0.9
+# Steps that lower neither the value nor the gradient, beyond rounding, before giving up.
+PATIENCE = 30
 
 
 def lbfgs(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:
@@ -19,22 +21,33 @@ def lbfgs(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evalua
     Nocedal and Wright, Numerical Optimization (2006), algorithm 7.5, in coordinates
     where the first inverse Hessian is near the identity. The line search accepts by
     the approximate Wolfe conditions of Hager and Zhang (2005), which still work where
-    the decrease is below the rounding of the value. Stops early where no step along
-    the direction improves: the point is then as good as the precision allows.
+    the decrease is below the rounding of the value. Stops early where no step
+    improves: the point is then as good as the precision allows.
     """
     here = objective.start
     pairs: deque[tuple[Vector, Vector, float]] = deque(maxlen=MEMORY)
+    restarted = False
+    lowest, idle = here.reached, 0
     for iteration in range(max_iter):
         if here.reached <= tolerance:
             return here, iteration
         direction = -_inverse_hessian_product(pairs, here.gradient)
         there = _line_search(objective, here, direction)
+        if there is None and pairs and not restarted:
+            pairs.clear()  # a direction spoilt by rounding: begin anew, once
+            restarted = True
+            continue
         if there is None:
             return here, iteration
         step, change = there.z - here.z, there.gradient - here.gradient
         curvature = float(step @ change)
         if curvature > np.finfo(np.float64).eps * (change @ change):
             pairs.append((step, change, 1.0 / curvature))
+        better = there.reached < lowest or there.value < here.value - here.noise
+        idle = 0 if better else idle + 1
+        if idle == PATIENCE:
+            return there, iteration
+        lowest = min(lowest, there.reached)
         here = there
     return here, max_iter
 

@@ -91,7 +91,8 @@ class Objective:
 
     def _evaluation(self, z: Vector, value: float, gradient: NDArray[np.float64]) -> Evaluation:
         reached = float(np.abs(gradient).sum(axis=0).max(initial=0.0))
-        return Evaluation(z, value, self._into_z(gradient), reached, self._rounding * abs(value))
+        noise = 10.0 * self._rounding * abs(value)
+        return Evaluation(z, value, self._into_z(gradient), reached, noise)
 
     def _into_z(self, gradient: NDArray[np.float64]) -> Vector:
         return solve_triangular(self.factor, gradient.T, lower=True, check_finite=False).T.ravel()
