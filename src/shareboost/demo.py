@@ -10,14 +10,14 @@ from .classifier import ShareBoostClassifier
 
 def main(n_features: int = 20) -> None:
     """Print one line a round, then a summary in words."""
-    digits = load_digits(as_frame=True)
+    digits = load_digits()
     X_train, X_test, y_train, y_test = train_test_split(
         digits.data, digits.target, test_size=0.3, stratify=digits.target, random_state=0
     )
     clf = ShareBoostClassifier(n_features=n_features).fit(X_train, y_train)
 
     print("round  feature      loss  training error  test error")
-    names = clf.get_feature_names_out()
+    names = clf.get_feature_names_out(digits.feature_names)
     staged = zip(clf.staged_predict(X_train), clf.staged_predict(X_test), strict=True)
     for t, (train, test) in enumerate(staged):
         print(

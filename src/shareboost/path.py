@@ -158,7 +158,13 @@ class Path:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a round as a pandas frame."""
-        import pandas as pd
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas: install it, or shareboost[pandas]. The arrays "
+                "losses, scores, seconds and selected need nothing."
+            ) from error
 
         return pd.DataFrame(
             {

@@ -22,6 +22,8 @@ def check_labels_of_one_type(y: Any) -> None:
         return
     if not isinstance(array, Iterable) or isinstance(array, str):
         return
+    if len(types := set(map(type, array))) == 1 and type(None) not in types:
+        return  # the common case, without a look at every label
     kinds = {_kind(label) for label in array}
     if "missing" in kinds:
         raise ValueError("y has missing labels (None or NaN): it takes a label for every row.")
