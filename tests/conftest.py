@@ -3,7 +3,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from sklearn.datasets import load_digits
+
+# Property tests draw new examples on every run by hand, and the same ones in CI.
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 # Where the data sets lie beside the checkout, the tests use them.
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"

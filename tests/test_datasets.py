@@ -70,6 +70,19 @@ def test_the_l1_minimum_on_shared_bits_is_the_k_indicators(k, c):
     assert others.max() < penalty[0]
 
 
+@pytest.mark.parametrize("k", [8, 64])
+@pytest.mark.parametrize("c", [0.5, 1.0, 3.0])
+def test_the_corollary_holds_on_shared_bits(k, c):
+    """With L(c W^(s)) = epsilon, at most 4 r^2 c^2 / epsilon features give a loss of 2 epsilon."""
+    X, y = make_shared_bits(k)
+    bits = int(math.log2(k))
+    scores = c * X[:k, :bits] @ X[:, :bits].T
+    epsilon = LogisticLoss().value_and_residual(scores, y, np.ones(2 * k)) / (2 * k)
+    n_features = min(corollary(bits, c, epsilon), 3 * bits)  # fewer than allowed, to be strict
+    clf = ShareBoostClassifier(n_features, pool=Columns("maxabs"), alpha=0.0).fit(X, y)
+    assert clf.path_.losses[-1] <= 2 * epsilon
+
+
 def test_any_number_of_classes_has_bits():
     X, y = make_shared_bits(5, n_repeats=1)
     assert X.shape == (5, 3 + 5)
@@ -100,7 +113,6 @@ def test_shareboost_needs_one_blocks_worth_on_redundant_blocks(n_blocks, k):
     wrong = clf.predict(X) != y
     lost = (X[:, clf.selected_] == 0).any(axis=1)
     assert not (wrong & ~lost).any()
-    assert clf.path_.losses[-1] < corollary(bits, 2.0, 0.5)
 
 
 @pytest.mark.parametrize(

@@ -62,8 +62,9 @@ def test_scores_of_the_path_are_the_norms_of_the_gradient(problem):
         assert score >= norms.max() * (1 - 1e-4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.booleans(), st.sampled_from([0.3, 1.0, 2.0]))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # separable draws
 def test_theorem_2_holds_on_random_problems(seed, k, intercept, size):
     """After T rounds, L(W) <= L(W*) + epsilon, for |x| <= 1 and any W*."""
     rng = np.random.default_rng(seed)
@@ -81,8 +82,9 @@ def test_theorem_2_holds_on_random_problems(seed, k, intercept, size):
         assert clf.path_.losses[-1] <= reference + epsilon
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 10**6))
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_theorem_2_binds_where_few_weak_features_suffice(seed):
     """As above with W* small enough that epsilon is well below the loss at zero."""
     rng = np.random.default_rng(seed)
@@ -97,10 +99,15 @@ def test_theorem_2_binds_where_few_weak_features_suffice(seed):
     assert clf.path_.losses[-1] <= naive.average_loss(X @ W_star.T, y, np.ones(200), 1.0) + epsilon
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.booleans())
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_every_round_decreases_the_loss_as_the_key_lemma_promises(seed, intercept):
-    """L(W) - min_u L(W + u e_j) >= (L(W) - L(W*))^2 / (4 (sum over new of |W*|_inf)^2)."""
+    """L(W) - min_u L(W + u e_j) >= (L(W) - L(W*))^2 / (4 (sum over new of |W*|_inf)^2).
+
+    A refit that left a gradient g on the chosen columns may fall short of the lemma's
+    L(W) - L(W*) by g times the distance of W* from W there, by the lemma's own proof.
+    """
     X, y = random_problem(seed, n=120, d=10, k=3)
     n, k = len(y), 3
     clf = exact(8, "none", alpha=0.0, fit_intercept=intercept).fit(X, y)
@@ -108,10 +115,12 @@ def test_every_round_decreases_the_loss_as_the_key_lemma_promises(seed, intercep
     B = np.hstack([np.ones((n, 1)), X]) if intercept else X
     best = naive.average_loss(B @ W_star.T, y, np.ones(n), 1.0)
     norms = np.abs(W_star[:, int(intercept) :]).max(axis=0)
-    losses = [clf.path_.start.loss, *clf.path_.losses]
+    rounds = [clf.path_.start, *clf.path_.rounds]
+    losses = [round_.loss for round_ in rounds]
     for t in range(len(clf.path_)):
         new = np.setdiff1d(np.arange(10), clf.selected_[:t])
-        gap = losses[t] - best
+        apart = np.abs(rounds[t].W).max(axis=0).sum() + norms.sum() + np.abs(W_star[:, 0]).max()
+        gap = losses[t] - best - rounds[t].status.gradient * apart
         if gap > 0:
             promised = gap**2 / (4 * norms[new].sum() ** 2)
             # The fully corrective step decreases at least as much as one column alone.
@@ -137,7 +146,7 @@ def test_choose_treats_rounding_as_a_tie():
     assert choose(np.array([-np.inf, 0.3, 0.3001]), np.dtype(np.float32)) == 2
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.permutations(range(12)), st.integers(0, 100))
 def test_the_order_of_columns_does_not_matter(order, seed):
     X, y = random_problem(seed)

@@ -34,10 +34,14 @@ class Round:
 
     atom: int  # -1 where no atom was chosen: the start
     score: float  # l1 norm over classes of the atom's column of the gradient of L
-    loss: float  # L(W), the average margin loss without the penalty
     W: NDArray[np.float64]  # (k, intercept + columns so far), in training units
     status: Status  # of the refit
     seconds: float  # since the run began
+
+    @property
+    def loss(self) -> float:
+        """L(W), the average margin loss without the penalty."""
+        return self.status.loss
 
 
 @dataclass

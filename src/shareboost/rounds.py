@@ -41,8 +41,7 @@ def begin(rows: Rows, refit: Refit, stopping: Stopping) -> Path:
     started = perf_counter()
     W = np.zeros((rows.n_classes, rows.n_columns))
     W, status = refit(rows, W, stopping.finish_tol)
-    loss, _ = rows.evaluate(W, refit.loss)
-    start = Round(-1, np.nan, loss / rows.total_weight, W, status, perf_counter() - started)
+    start = Round(-1, np.nan, W, status, perf_counter() - started)
     return Path(rows.pool.features([]), rows.intercept, start)
 
 
@@ -77,10 +76,7 @@ def run(rows: Rows, refit: Refit, stopping: Stopping, path: Path) -> Iterator[Ro
         rows.append(atom)  # step 5: I <- I + {r}
         unchosen[atom] = False
         W, status = refit(rows, path.last.W, stopping.refit_tol * score)  # step 6
-        loss, _ = rows.evaluate(W, refit.loss)
-        round_ = Round(
-            atom, score, loss / rows.total_weight, W, status, seconds=perf_counter() - started
-        )
+        round_ = Round(atom, score, W, status, perf_counter() - started)
         path.add(round_, rows.pool, rows.centers, rows.scales)
         yield round_
     else:
@@ -115,14 +111,8 @@ def tighten(rows: Rows, refit: Refit, tolerance: float, round_: Round) -> Round:
     """Return the round again, its weights refit to a smaller tolerance."""
     started = perf_counter()
     W, status = refit(rows, round_.W, tolerance)
-    loss, _ = rows.evaluate(W, refit.loss)
-    return replace(
-        round_,
-        W=W,
-        loss=loss / rows.total_weight,
-        status=status,
-        seconds=round_.seconds + perf_counter() - started,
-    )
+    seconds = round_.seconds + perf_counter() - started
+    return replace(round_, W=W, status=status, seconds=seconds)
 
 
 def atom_scores(rows: Rows, pool: Pool) -> NDArray[np.float64]:

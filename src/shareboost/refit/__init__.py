@@ -25,6 +25,7 @@ SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nesterov": nesterov, "newton": ne
 class Status:
     """How a refit ended."""
 
+    loss: float  # L at the end, without the penalty
     iterations: int
     gradient: float  # largest l1 norm, over classes, of a selected column's gradient
     tolerance: float
@@ -65,7 +66,9 @@ class Refit:
         W = np.pad(W, ((0, 0), (0, missing)))
         objective = Objective(rows, self.loss, self.penalty, self.alpha, W)
         end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
-        return objective.weights(end.z), Status(iterations, end.reached, tolerance, self.max_iter)
+        return objective.weights(end.z), Status(
+            end.loss, iterations, end.reached, tolerance, self.max_iter
+        )
 
 
 __all__ = ["SOLVERS", "Refit", "Status"]

@@ -19,6 +19,7 @@ class Evaluation(NamedTuple):
     """The objective at one point z."""
 
     z: Vector
+    loss: float  # L alone, without the penalty
     value: float
     gradient: Vector  # in z
     reached: float  # largest l1 norm, over classes, of a column of the gradient in W
@@ -48,9 +49,9 @@ class Objective:
         self.loss = loss
         self.penalty = penalty
         self.alpha = alpha
-        value, gradient = self._at(W)
+        at_start = self._at(W)
         self.factor = self._curvature_factor(W)  # C, lower triangular
-        self.start = self._evaluation((W @ self.factor).ravel(), value, gradient)
+        self.start = self._evaluation((W @ self.factor).ravel(), *at_start)
 
     def evaluate(self, z: Vector) -> Evaluation:
         """Return F and its gradient at z."""
@@ -79,20 +80,22 @@ class Objective:
         )
         return self._into_z(product)
 
-    def _at(self, W: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        """Return F and its gradient in W."""
-        value, gradient = self.rows.evaluate(W, self.loss)
-        value /= self.rows.total_weight
+    def _at(self, W: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
+        """Return L, F and F's gradient in W."""
+        loss, gradient = self.rows.evaluate(W, self.loss)
+        loss /= self.rows.total_weight
         gradient /= self.rows.total_weight
         first = int(self.rows.intercept)
         penalty, slope = self.penalty.value_and_gradient(W[:, first:])
         gradient[:, first:] += self.alpha * slope
-        return value + self.alpha * penalty, gradient
+        return loss, loss + self.alpha * penalty, gradient
 
-    def _evaluation(self, z: Vector, value: float, gradient: NDArray[np.float64]) -> Evaluation:
+    def _evaluation(
+        self, z: Vector, loss: float, value: float, gradient: NDArray[np.float64]
+    ) -> Evaluation:
         reached = float(np.abs(gradient).sum(axis=0).max(initial=0.0))
         noise = 10.0 * self._rounding * abs(value)
-        return Evaluation(z, value, self._into_z(gradient), reached, noise)
+        return Evaluation(z, loss, value, self._into_z(gradient), reached, noise)
 
     def _into_z(self, gradient: NDArray[np.float64]) -> Vector:
         return solve_triangular(self.factor, gradient.T, lower=True, check_finite=False).T.ravel()

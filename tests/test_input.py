@@ -1,0 +1,160 @@
+"""Kinds of X, y and weights that a fit takes."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+from threadpoolctl import threadpool_limits
+
+from shareboost import ShareBoostClassifier
+
+
+@pytest.mark.parametrize("format_", ["csr", "csc", "coo", "lil", "dok", "bsr", "dia"])
+@pytest.mark.parametrize("container", ["array", "matrix"])
+@pytest.mark.filterwarnings("ignore:Constructing a DIA")
+def test_sparse_input_of_any_format_equals_dense(digits, format_, container):
+    X, y = digits
+    make = sp.coo_array if container == "array" else sp.coo_matrix
+    S = make(X).asformat(format_)
+    dense = ShareBoostClassifier(8).fit(X, y)
+    clf = ShareBoostClassifier(8).fit(S, y)
+    assert np.array_equal(clf.selected_, dense.selected_)
+    assert np.allclose(clf.path_.losses, dense.path_.losses)
+    assert np.allclose(clf.decision_function(S), dense.decision_function(X), atol=1e-6)
+    assert np.array_equal(np.array(list(clf.staged_predict(S))), list(clf.staged_predict(X)))
+    assert sp.issparse(clf.transform(S))
+
+
+def test_sparse_input_is_never_densified(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((500, 3000), density=0.01, rng=rng, format="csr")
+    y = rng.integers(3, size=500)
+
+    def guard(original):
+        def small_only(self, *args, **kwargs):
+            assert np.prod(self.shape) <= 500 * 20, f"densified {self.shape}"
+            return original(self, *args, **kwargs)
+
+        return small_only
+
+    for kind in (sp.csr_array, sp.csc_array, sp.coo_array):
+        for method in ("toarray", "todense"):
+            monkeypatch.setattr(kind, method, guard(getattr(kind, method)))
+    clf = ShareBoostClassifier(5).fit(X, y)
+    clf.predict(X)
+    list(clf.staged_predict(X))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.int32, np.int64, np.float16])
+def test_integers_and_half_floats_equal_float64(digits, dtype):
+    X, y = digits
+    plain = ShareBoostClassifier(8, refit_tol=1e-3).fit(X, y)
+    clf = ShareBoostClassifier(8, refit_tol=1e-3).fit(X.astype(dtype), y)
+    assert np.array_equal(clf.selected_, plain.selected_)
+    assert np.allclose(clf.path_.losses, plain.path_.losses, rtol=1e-4)
+
+
+def test_float32_equals_float64(digits):
+    X, y = digits
+    plain = ShareBoostClassifier(8, refit_tol=1e-3).fit(X, y)
+    clf = ShareBoostClassifier(8, refit_tol=1e-3).fit(X.astype(np.float32), y)
+    assert np.array_equal(clf.selected_, plain.selected_)
+    assert np.allclose(clf.path_.losses, plain.path_.losses, rtol=1e-4)
+
+
+def test_booleans_are_features_too():
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 10)) < 0.5
+    y = 2 * X[:, 3] + X[:, 8]
+    clf = ShareBoostClassifier(2).fit(X, y)
+    assert set(clf.selected_) == {3, 8}
+    assert clf.score(X, y) == 1.0
+
+
+def test_fortran_order_equals_c_order(digits):
+    X, y = digits
+    a = ShareBoostClassifier(8).fit(X, y)
+    b = ShareBoostClassifier(8).fit(np.asfortranarray(X), y)
+    assert np.array_equal(a.selected_, b.selected_)
+    assert np.allclose(a.path_.losses, b.path_.losses)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(digits):
+    X, y = np.tile(digits[0], (6, 1)), np.tile(digits[1], 6)
+    for data in (X, X.astype(np.float32), sp.csr_array(X)):
+        found = []
+        for threads in (1, 2, 4):
+            with threadpool_limits(threads):
+                found.append(ShareBoostClassifier(6).fit(data, y))
+        for clf in found[1:]:
+            assert np.array_equal(clf.selected_, found[0].selected_)
+            assert np.array_equal(clf.coef_, found[0].coef_)
+
+
+def test_pandas_frames_carry_their_names():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = ShareBoostClassifier(2).fit(X, y)
+    assert clf.feature_names_in_.tolist() == X.columns.tolist()
+    assert clf.get_feature_names_out().tolist() == X.columns[clf.selected_].tolist()
+    out = clf.set_output(transform="pandas").transform(X)
+    assert isinstance(out, pd.DataFrame)
+    pd.testing.assert_frame_equal(out, X[clf.get_feature_names_out()])
+    with pytest.raises(ValueError, match="feature names should match"):
+        clf.predict(X[X.columns[::-1]])
+
+
+def test_polars_frames_carry_their_names():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    frame = pl.DataFrame(X.to_dict("list"))
+    clf = ShareBoostClassifier(2).fit(frame, pl.Series(y.tolist()))
+    assert clf.get_feature_names_out().tolist() == X.columns[clf.selected_].tolist()
+    out = clf.set_output(transform="polars").transform(frame)
+    assert isinstance(out, pl.DataFrame)
+    assert out.columns == list(clf.get_feature_names_out())
+
+
+def test_a_refit_without_names_forgets_the_names():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = ShareBoostClassifier(2).fit(X, y).fit(X.to_numpy(), y)
+    assert not hasattr(clf, "feature_names_in_")
+    assert clf.get_feature_names_out().tolist() == [f"x{j}" for j in clf.selected_]
+
+
+def test_text_labels(digits):
+    X, y = digits
+    names = np.array(["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "9"])
+    clf = ShareBoostClassifier(5).fit(X, names[y])
+    assert set(clf.predict(X)) <= set(names)
+    base = ShareBoostClassifier(5).fit(X, y)
+    assert set(clf.selected_) == set(base.selected_)
+
+
+def test_integer_weights_equal_repeated_rows(problem):
+    X, y = problem
+    weight = np.random.default_rng(0).integers(0, 4, size=len(y))
+    a = ShareBoostClassifier(5, refit_tol=1e-3).fit(X, y, sample_weight=weight)
+    b = ShareBoostClassifier(5, refit_tol=1e-3).fit(np.repeat(X, weight, 0), np.repeat(y, weight))
+    assert np.array_equal(a.selected_, b.selected_)
+    assert np.allclose(a.path_.losses, b.path_.losses, rtol=1e-6)
+
+
+def test_class_weights_multiply_sample_weights(problem):
+    X, y = problem
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
+    table = {0: 1.0, 1: 3.0, 2: 0.5, 3: 2.0}
+    a = ShareBoostClassifier(5, class_weight=table).fit(X, y, sample_weight=weight)
+    b = ShareBoostClassifier(5).fit(X, y, sample_weight=weight * np.vectorize(table.get)(y))
+    assert np.array_equal(a.selected_, b.selected_)
+    assert np.allclose(a.coef_, b.coef_)
+
+
+def test_balanced_classes_have_equal_say(digits):
+    X, y = digits
+    rows = np.flatnonzero((y != 3) | (np.arange(len(y)) % 10 == 0))
+    X, y = X[rows], y[rows]
+    clf = ShareBoostClassifier(3, class_weight="balanced", margin=0.0).fit(X, y)
+    counts = np.bincount(y)
+    share = (clf.predict_proba(X) / counts[y][:, None]).sum(axis=0)
+    assert np.allclose(share, share.mean(), rtol=0.01)

@@ -1,0 +1,181 @@
+"""The curve of one run: any length of it, longer ones from it, and what an interrupt leaves."""
+
+import os
+import pickle
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from shareboost import ShareBoostClassifier
+from shareboost.path import StopReason
+from shareboost.pools import Columns
+
+
+def test_at_and_staged_come_from_the_one_run(digits):
+    X, y = digits
+    clf = ShareBoostClassifier(12).fit(X, y)
+    staged = list(clf.staged_predict(X))
+    decisions = list(clf.staged_decision_function(X))
+    assert len(staged) == len(decisions) == 12
+    for t in (1, 5, 12):
+        shorter = clf.at(t)
+        assert np.array_equal(shorter.selected_, clf.selected_[:t])
+        assert np.array_equal(shorter.predict(X), staged[t - 1])
+        assert np.allclose(shorter.decision_function(X), decisions[t - 1])
+        assert np.allclose(clf.path_.at(t).scores(X), decisions[t - 1])
+        assert len(shorter.path_) == t
+        assert shorter.n_features == t
+    assert np.allclose(decisions[-1], clf.decision_function(X))
+    assert clf.n_features == 12
+
+
+def test_at_zero_is_the_intercept_alone(digits):
+    X, y = digits
+    none = ShareBoostClassifier(3).fit(X, y).at(0)
+    assert none.coef_.shape == (10, 0)
+    assert np.allclose(none.decision_function(X), none.intercept_)
+
+
+@pytest.mark.parametrize("t", [-1, 4, 1.5, "2"])
+def test_at_refuses_what_is_not_on_the_path(digits, t):
+    clf = ShareBoostClassifier(3).fit(*digits)
+    with pytest.raises(ValueError, match=rf"t={t!r} is not valid .* from 0 to 3"):
+        clf.at(t)
+
+
+def test_the_path_is_a_frame(digits):
+    clf = ShareBoostClassifier(4).fit(*digits)
+    frame = clf.path_.to_frame()
+    assert frame.index.tolist() == [1, 2, 3, 4]
+    assert frame["atom"].tolist() == clf.selected_.tolist()
+    assert (frame["seconds"].diff().dropna() > 0).all()
+    assert frame["converged"].all()
+    assert np.array_equal(frame["loss"], clf.path_.losses)
+
+
+def test_without_pandas_the_frame_says_what_to_install(digits, monkeypatch):
+    clf = ShareBoostClassifier(2).fit(*digits)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match=r"to_frame needs pandas.*shareboost\[pandas\]"):
+        clf.path_.to_frame()
+
+
+def test_early_models_are_close_to_those_of_a_shorter_run(digits):
+    X, y = digits
+    longer = ShareBoostClassifier(10).fit(X, y)
+    shorter = ShareBoostClassifier(4).fit(X, y)
+    assert np.array_equal(longer.selected_[:4], shorter.selected_)
+    assert longer.path_.losses[3] == pytest.approx(shorter.path_.losses[3], rel=0.01)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_warm_start_chooses_what_one_longer_run_chooses(digits, make):
+    X, y = make(digits[0]), digits[1]
+    whole = ShareBoostClassifier(15).fit(X, y)
+    parts = ShareBoostClassifier(4, warm_start=True).fit(X, y)
+    for n_features in (5, 11, 15):
+        parts.set_params(n_features=n_features).fit(X, y)
+    assert np.array_equal(parts.selected_, whole.selected_)
+    assert np.array_equal(parts.coef_, whole.coef_)
+    assert np.array_equal(parts.path_.losses, whole.path_.losses)
+    again = ShareBoostClassifier(15).fit(X, y).at(6).set_params(warm_start=True, n_features=15)
+    assert np.array_equal(again.fit(X, y).coef_, whole.coef_)
+
+
+def test_warm_start_with_nothing_to_add_changes_nothing(digits):
+    clf = ShareBoostClassifier(4, warm_start=True).fit(*digits)
+    coef = clf.coef_
+    assert np.array_equal(clf.fit(*digits).coef_, coef)
+
+
+def test_warm_start_refuses_other_data(digits):
+    X, y = digits
+    clf = ShareBoostClassifier(4, warm_start=True).fit(X, y)
+    before = pickle.dumps(clf)
+    clf.set_params(n_features=6)
+    with pytest.raises(ValueError, match="warm_start=True goes on from a fit on 64 columns"):
+        clf.fit(X[:, 1:], y)
+    with pytest.raises(ValueError, match="warm_start=True .* classes"):
+        clf.fit(X[y > 0], y[y > 0])
+    with pytest.raises(ValueError, match="warm_start=True .* other means or scales"):
+        clf.fit(X**2, y)
+    with pytest.raises(ValueError, match="n_features=3 is below the 4 features already chosen"):
+        clf.set_params(n_features=3).fit(X, y)
+    assert pickle.dumps(clf.set_params(n_features=4)) == before
+
+
+def test_an_interrupted_fit_leaves_its_finished_rounds(digits, monkeypatch):
+    X, y = digits
+    whole = ShareBoostClassifier(10).fit(X, y)
+    original, calls = Columns.stats, []
+
+    def interrupted(self, data, residual):
+        calls.append(None)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return original(self, data, residual)
+
+    monkeypatch.setattr(Columns, "stats", interrupted)
+    clf = ShareBoostClassifier(10)
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X, y)
+    monkeypatch.undo()
+    assert len(clf.path_) == 5
+    assert clf.path_.stop_reason == StopReason.INTERRUPTED
+    assert np.array_equal(clf.selected_, whole.selected_[:5])
+    assert np.array_equal(clf.at(3).predict(X), whole.at(3).predict(X))
+    assert clf.predict(X).shape == y.shape
+    clf.set_params(warm_start=True).fit(X, y)
+    assert np.array_equal(clf.coef_, whole.coef_)
+
+
+class InterruptSoonAfter:
+    """A callback that sends this process a real Ctrl-C a moment after a given round."""
+
+    def __init__(self, n_rounds, delay):
+        self.left, self.delay = n_rounds, delay
+
+    def setup(self, estimator, context): ...
+
+    def teardown(self, estimator, context): ...
+
+    def on_fit_task_begin(self, estimator, context): ...
+
+    def on_fit_task_end(self, estimator, context):
+        self.left -= 1
+        if self.left == 0:
+            threading.Timer(self.delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.003, 0.01, 0.05])
+def test_a_real_ctrl_c_leaves_finished_rounds_that_can_go_on(delay):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_000, 60))
+    y = (X @ rng.normal(size=(60, 8)) + rng.gumbel(size=(10_000, 8))).argmax(axis=1)
+    clf = ShareBoostClassifier(60).set_callbacks(InterruptSoonAfter(3, delay))
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(X, y)
+    assert 3 <= len(clf.path_) < 60
+    assert clf.path_.stop_reason == StopReason.INTERRUPTED
+    assert clf.at(2).predict(X).shape == y.shape
+    assert len(list(clf.staged_predict(X[:5]))) == len(clf.path_)
+    n_features = len(clf.path_) + 2
+    clf.set_callbacks().set_params(warm_start=True, n_features=n_features).fit(X, y)
+    assert np.array_equal(clf.selected_, ShareBoostClassifier(n_features).fit(X, y).selected_)
+
+
+def test_an_interrupt_before_the_first_round_leaves_the_earlier_fit(digits, monkeypatch):
+    clf = ShareBoostClassifier(2).fit(*digits)
+    before = pickle.dumps(clf)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Columns, "stats", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clf.fit(digits[0] * 2, digits[1])
+    assert pickle.dumps(clf) == before
