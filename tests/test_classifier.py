@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -105,7 +105,8 @@ def test_non_convergence_names_the_round_the_gradient_and_the_remedy(digits):
     assert len(caught) == 1
     message = str(caught[0].message)
     assert "refit of round 5 ended with a gradient of " in message
-    assert "Raise max_iter=1" in message
+    assert "Rounds that ended so too: [0, 1, 2, 3, 4]" in message
+    assert "Raise max_iter=1 " in message
     assert caught[0].filename == __file__
 
 
@@ -126,3 +127,40 @@ def test_an_unfitted_classifier_says_so(digits):
             call(digits[0])
     with pytest.raises(NotFittedError):
         clf.get_feature_names_out()
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "newton"])
+@pytest.mark.parametrize(
+    ("parameters", "dtype"),
+    [
+        ({"alpha": 1e306}, np.float64),
+        ({"margin": 1e306}, np.float64),
+        ({"alpha": 0.0, "tol": 1e-12, "max_iter": 300}, np.float32),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_extreme_parameters_give_finite_weights_or_one_error(solver, parameters, dtype):
+    X, y = load_wine(return_X_y=True)
+    clf = ShareBoostClassifier(13, solver=solver, **parameters)
+    try:
+        clf.fit(X.astype(dtype), y)
+    except FloatingPointError:
+        return
+    assert np.isfinite(clf.coef_).all()
+    assert np.isfinite(clf.intercept_).all()
+
+
+def test_a_loss_beyond_all_numbers_is_one_clear_error(digits):
+    X, y = digits
+    with pytest.raises(FloatingPointError, match=r"loss is .*margin=1e\+308.* too large"):
+        ShareBoostClassifier(3, margin=1e308).fit(X * 1e5, y)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "newton"])
+@pytest.mark.parametrize("penalty", ["l1", "linf1"])
+@pytest.mark.parametrize("alpha", [1e-3, 1e-1])
+def test_every_solver_copes_with_every_smooth_norm(digits, solver, penalty, alpha):
+    X, y = digits
+    clf = ShareBoostClassifier(10, solver=solver, penalty=penalty, alpha=alpha, tol=1e-3)
+    base = ShareBoostClassifier(10, penalty=penalty, alpha=alpha, tol=1e-3).fit(X, y)
+    assert clf.fit(X, y).path_.losses[-1] == pytest.approx(base.path_.losses[-1], rel=0.05)

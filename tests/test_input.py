@@ -158,3 +158,55 @@ def test_balanced_classes_have_equal_say(digits):
     counts = np.bincount(y)
     share = (clf.predict_proba(X) / counts[y][:, None]).sum(axis=0)
     assert np.allclose(share, share.mean(), rtol=0.01)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize("unit", [1e-300, 1e-45, 1e38, 1e306])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_only_the_ratios_of_weights_count(digits, dtype, unit, make):
+    X, y = make(digits[0].astype(dtype)), digits[1]
+    weight = np.random.default_rng(0).uniform(0.5, 1, size=len(y))
+    a = ShareBoostClassifier(4).fit(X, y, sample_weight=weight)
+    b = ShareBoostClassifier(4).fit(X, y, sample_weight=weight * unit)
+    assert np.array_equal(a.selected_, b.selected_)
+    assert np.allclose(a.coef_, b.coef_, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+def test_weights_that_vanish_in_float32_are_zeros(digits, dtype):
+    X, y = digits
+    weight = np.exp(-(np.linspace(0, 16, len(y)) ** 2))
+    clf = ShareBoostClassifier(5).fit(X.astype(dtype), y, sample_weight=weight)
+    kept = weight > 1e-36
+    base = ShareBoostClassifier(5).fit(X[kept], y[kept], sample_weight=weight[kept])
+    assert np.array_equal(clf.selected_, base.selected_)
+
+
+def test_a_sparse_matrix_with_duplicates_is_read_and_left_as_it_was(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    half = sp.csc_array(X / 2)
+    doubled = sp.csc_array(
+        (
+            np.repeat(half.data, 2),
+            np.repeat(half.indices, 2),
+            2 * half.indptr,
+        ),
+        shape=X.shape,
+    )
+    entries = doubled.nnz
+    for array in (doubled.data, doubled.indices, doubled.indptr):
+        array.setflags(write=False)
+    clf = ShareBoostClassifier(5).fit(doubled, y)
+    assert doubled.nnz == entries
+    assert np.array_equal(clf.selected_, ShareBoostClassifier(5).fit(X, y).selected_)
+    assert np.array_equal(clf.predict(doubled), clf.predict(X))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("unit", "dtype"), [(1e-30, "f4"), (1e36, "f4"), (1e-200, "f8")])
+def test_units_of_any_size_choose_the_same_features(make, unit, dtype):
+    X, y = load_iris(return_X_y=True)
+    plain = ShareBoostClassifier(4).fit(X.astype(dtype), y)
+    clf = ShareBoostClassifier(4).fit(make((X * unit).astype(dtype)), y)
+    assert np.array_equal(clf.selected_, plain.selected_)
+    assert clf.score((X * unit).astype(dtype), y) == plain.score(X, y)

@@ -16,6 +16,7 @@ def test_scores_are_the_chosen_columns_times_coef(digits):
     assert np.array_equal(clf.predict(X), clf.classes_[scores.argmax(axis=1)])
     probability = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     assert np.allclose(clf.predict_proba(X), probability)
+    assert np.allclose(np.exp(clf.predict_log_proba(X)), probability)
 
 
 def test_coef_speaks_of_the_users_units(digits):

@@ -101,8 +101,10 @@ def test_warm_start_refuses_other_data(digits):
         clf.fit(X[:, 1:], y)
     with pytest.raises(ValueError, match="warm_start=True .* classes"):
         clf.fit(X[y > 0], y[y > 0])
-    with pytest.raises(ValueError, match="warm_start=True .* other means or scales"):
+    with pytest.raises(ValueError, match="warm_start=True .* other means, scales or losses"):
         clf.fit(X**2, y)
+    with pytest.raises(ValueError, match="warm_start=True .* other means, scales or losses"):
+        clf.fit(X, y[::-1])
     with pytest.raises(ValueError, match="n_features=3 is below the 4 features already chosen"):
         clf.set_params(n_features=3).fit(X, y)
     assert pickle.dumps(clf.set_params(n_features=4)) == before

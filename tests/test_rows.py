@@ -68,6 +68,22 @@ def test_the_limit_on_blas_ends_with_the_rows(problem):
     assert limits() == before
 
 
+def test_fits_that_overlap_in_threads_share_the_limit(problem):
+    from threadpoolctl import ThreadpoolController
+
+    def limits():
+        return [lib["num_threads"] for lib in ThreadpoolController().select(user_api="blas").info()]
+
+    before = limits()
+    first, second = make_rows(*problem), make_rows(*problem)
+    first.__enter__()
+    second.__enter__()
+    first.__exit__()
+    assert set(limits()) <= {1}
+    second.__exit__()
+    assert limits() == before
+
+
 def test_appended_columns_are_scaled_and_centred_in_float32_too(problem):
     X, y = problem
     X = (X * 5 + 1000).astype(np.float32)

@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .validation import is_number
+
 
 def sparsity_rounds(W_star: ArrayLike, epsilon: float) -> int:
     r"""Return Theorem 2's number of rounds.
@@ -25,14 +27,16 @@ def sparsity_rounds(W_star: ArrayLike, epsilon: float) -> int:
         Positive.
     """
     W = np.asarray(W_star, dtype=float)
-    if W.ndim != 2 or not np.isfinite(W).all():
+    if W.ndim != 2:
         raise ValueError(
-            f"W_star has shape {W.shape}: it takes a finite matrix of n_classes rows and "
-            "n_columns columns."
+            f"W_star has shape {W.shape}: it takes a matrix of n_classes rows and n_columns "
+            "columns."
         )
+    if not np.isfinite(W).all():
+        raise ValueError("W_star has entries that are NaN or infinite: it takes finite ones.")
     _positive("epsilon", epsilon)
-    norm = np.abs(W).max(axis=0, initial=0.0).sum()  # of l-infinity columns, summed
-    return math.ceil(4.0 * norm**2 / epsilon)
+    norm = float(np.abs(W).max(axis=0, initial=0.0).sum())  # of l-infinity columns, summed
+    return _rounds(norm, epsilon)
 
 
 def generalization_gap(
@@ -54,6 +58,7 @@ def generalization_gap(
     _positive("n_rounds", n_rounds)
     _positive("n_columns", n_columns)
     _positive("n_samples", n_samples)
+    _positive("n_classes", n_classes)
     if n_classes < 2:
         raise ValueError(f"n_classes={n_classes!r} is not valid: it takes at least 2.")
     if not 0 < delta < 1:
@@ -83,9 +88,20 @@ def corollary(n_columns: int, largest_weight: float, epsilon: float) -> int:
     _positive("n_columns", n_columns)
     _positive("largest_weight", largest_weight)
     _positive("epsilon", epsilon)
-    return math.ceil(4.0 * (n_columns * largest_weight) ** 2 / epsilon)
+    return _rounds(n_columns * largest_weight, epsilon)
+
+
+def _rounds(norm: float, epsilon: float) -> int:
+    """Return ``ceil(4 norm^2 / epsilon)``."""
+    try:
+        return math.ceil(4.0 * norm**2 / epsilon)
+    except OverflowError:
+        raise ValueError(
+            f"The number of rounds for a norm of {norm:g} and epsilon={epsilon:g} is beyond any "
+            "number: take smaller weights or a larger epsilon."
+        ) from None
 
 
 def _positive(argument: str, value: float) -> None:
-    if not value > 0 or not math.isfinite(value):
+    if not is_number(value) or not 0 < value < math.inf:
         raise ValueError(f"{argument}={value!r} is not valid: it takes a positive number.")

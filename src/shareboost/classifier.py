@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -31,7 +31,7 @@ from .pools import POOLS, Pool
 from .progress import progress_bar
 from .refit import SOLVERS, Refit
 from .rows import Rows
-from .validation import check_labels_of_one_type, check_weights, encode_labels
+from .validation import canonical, check_labels_of_one_type, check_weights, encode_labels
 
 # Formats kept as they come; any other becomes the first.
 SPARSE = ("csr", "csc")
@@ -49,11 +49,12 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     Parameters
     ----------
     n_features : int, default=20
-        How many atoms of the pool the classifier may use at most. A smaller pool is
-        used up; ``path_.stop_reason`` tells.
+        How many features ("atoms" of the pool) the classifier may use at most. A
+        smaller pool is used up; ``path_.stop_reason`` tells.
     pool : {"columns"} or Pool, default="columns"
         The candidates: ``"columns"`` are the columns of X,
-        ``Columns(scale="maxabs")`` those columns in the paper's own scaling.
+        ``shareboost.pools.Columns(scale="maxabs")`` those columns in the paper's own
+        scaling.
     penalty : {"frobenius", "l1", "linf1"} or Penalty, default="frobenius"
         What is added to the loss, on the weights of the scaled columns and never on
         the intercept: the sum of squares, or the smooth norms of section 3.3.
@@ -62,8 +63,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         Weight of the penalty against the *average* loss. 0 is the paper's Algorithm 1.
     solver : {"lbfgs", "nesterov", "newton"}, default="lbfgs"
         How the weights are refit: L-BFGS, the paper's accelerated gradient, or
-        truncated Newton. All work in preconditioned coordinates and find the same
-        minimum.
+        truncated Newton. All seek the same minimum and stop by the same rule, not at
+        the same point, so late in a run they may come to choose other features.
     tol : float, default=1e-4
         The rounds stop once no column has a gradient with an l1 norm over classes
         above ``tol``: nothing is left to gain. The last refit ends when every chosen
@@ -72,7 +73,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         The refit of a round ends once the gradient of every chosen column is below
         this fraction of the score by which the round's feature was chosen. Smaller
         follows the exact algorithm more closely and takes longer.
-    max_iter : int, default=500
+    max_iter : int, default=1000
         Most iterations of a refit. A refit that needs more raises a
         ``ConvergenceWarning`` and goes on with what it has.
     margin : float, default=1.0
@@ -93,7 +94,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     ----------
     classes_ : ndarray of shape (n_classes,)
     coef_ : ndarray of shape (n_classes, n_selected)
-        Weights of the chosen columns, in the units of X.
+        Weights of the chosen columns, in the order of ``selected_`` and the units of X.
+        It has no entry for the columns that were not chosen.
     intercept_ : ndarray of shape (n_classes,)
     selected_ : ndarray of shape (n_selected,)
         The chosen atoms in the order they were chosen; for columns, their indices.
@@ -149,7 +151,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         solver: str = "lbfgs",
         tol: float = 1e-4,
         refit_tol: float = 0.05,
-        max_iter: int = 500,
+        max_iter: int = 1000,
         margin: float = 1.0,
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
@@ -181,7 +183,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights. A weight of zero equals leaving the row out.
+            Non-negative weights, of which only the ratios count. A weight of zero equals
+            leaving the row out, except that ``classes_`` still holds its label.
 
         Returns
         -------
@@ -193,6 +196,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         # Validation writes attributes: on a copy, so that a failed fit changes nothing.
         checked = copy.copy(self)
         data, labels = validate_data(checked, X, y, accept_sparse=SPARSE)
+        data = canonical(data)
         classes, index = encode_labels(labels)
         weight = check_weights(sample_weight, data, self.class_weight, classes, index)
         path = self._earlier_path(data.shape[1], classes)
@@ -210,7 +214,10 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         refit, stopping = self._refit(), self._stopping()
         with rows, bar as advance:
             try:
-                path = rounds.resume(rows, path) if path else rounds.begin(rows, refit, stopping)
+                if path is None:
+                    path = rounds.begin(rows, refit, stopping)
+                else:
+                    path = rounds.resume(rows, refit, path)
                 for round_ in rounds.run(rows, refit, stopping, path):
                     advance(round_)
                     if callbacks.round_ended(partial(fitted, path)):
@@ -247,6 +254,10 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         calibrated.
         """
         return softmax(self._model().scores(self._check_rows(X)), axis=1)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithm of ``predict_proba``, (n_samples, n_classes)."""
+        return log_softmax(self._model().scores(self._check_rows(X)), axis=1)
 
     def transform(self, X: Any) -> Any:
         """Return the chosen columns of X, (n_samples, n_selected), in the order chosen."""
@@ -362,9 +373,10 @@ def _warn_where_not_converged(path: Path) -> None:
     if not late:
         return
     t, status = late[-1]
-    others = f" So did those of {len(late) - 1} earlier rounds." if len(late) > 1 else ""
+    others = f" Rounds that ended so too: {[t for t, _ in late[:-1]]}." if len(late) > 1 else ""
+    which = f"round {t}" if t else "round 0, the intercept alone,"
     warnings.warn(
-        f"The refit of round {t} ended with a gradient of {status.gradient:.2g} where "
+        f"The refit of {which} ended with a gradient of {status.gradient:.2g} where "
         f"{status.tolerance:.2g} was asked for.{others} {status.advice}",
         ConvergenceWarning,
         stacklevel=4,

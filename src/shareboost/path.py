@@ -44,7 +44,7 @@ class Round:
         return self.status.loss
 
 
-@dataclass
+@dataclass(repr=False)
 class Path:
     """Every round of one run, and the model of any number of features.
 
@@ -60,6 +60,10 @@ class Path:
     rounds: list[Round] = field(default_factory=list)
     finish: Round | None = None  # the last round again, after its tighter refit
     stop_reason: StopReason | None = None
+
+    def __repr__(self) -> str:
+        loss = f", loss {self.losses[-1]:.4g}" if self.rounds else ""
+        return f"<Path of {len(self)} features{loss}: {self.stop_reason or 'under way'}>"
 
     def __len__(self) -> int:
         return len(self.rounds)

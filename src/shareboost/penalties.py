@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from .validation import is_number
+
 Weights = NDArray[np.float64]
 
 
@@ -54,7 +56,7 @@ class _Smoothed(Penalty):
     beta: float = 100.0
 
     def __post_init__(self) -> None:
-        if not self.beta >= 1 or not np.isfinite(self.beta):
+        if not is_number(self.beta) or not 1 <= self.beta < np.inf:
             raise ValueError(
                 f"beta={self.beta!r} is not valid for {type(self).__name__}: "
                 "it takes a finite number of at least 1."

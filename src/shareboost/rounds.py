@@ -45,16 +45,26 @@ def begin(rows: Rows, refit: Refit, stopping: Stopping) -> Path:
     return Path(rows.pool.features([]), rows.intercept, start)
 
 
-def resume(rows: Rows, path: Path) -> Path:
+def resume(rows: Rows, refit: Refit, path: Path) -> Path:
     """Return a copy of the path to extend, its columns put back into the rows."""
     for round_ in path.rounds:
         rows.append(round_.atom)
-    same = path.intercept == rows.intercept and np.allclose(rows.scales, path.scales)
-    if not same or not np.allclose(rows.centers, path.centers):
+    same = (
+        path.intercept == rows.intercept
+        and np.allclose(rows.scales, path.scales)
+        and np.allclose(rows.centers, path.centers)
+        and np.isclose(
+            rows.evaluate(path.last.W, refit.loss)[0] / rows.total_weight,
+            path.last.loss,
+            rtol=1e-4,
+            atol=1e-7,
+        )
+    )
+    if not same:
         raise ValueError(
             "warm_start=True goes on from an earlier fit, but the columns chosen there have "
-            "other means or scales now: X, the weights, the pool or fit_intercept changed. "
-            "Fit the same data in the same way, or set warm_start=False."
+            "other means, scales or losses now: X, y, the weights, the pool, the margin or "
+            "fit_intercept changed. Fit the same data in the same way, or set warm_start=False."
         )
     return path.copy()
 

@@ -11,14 +11,18 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from .losses import Floats, Labels, LogisticLoss
 from .pools import Pool
+from .threads import single_threaded_blas
 
 # Rows a block. Measured at 60000 x 200 columns, 10 classes, two threads: blocks of
 # 2048 and of 4096 evaluate the loss equally fast, smaller ones up to half slower.
 BLOCK_ROWS = 4096
+
+# A trial step of a solver may be far too long: it sees a value that is not finite, and
+# nobody else sees anything.
+may_overflow = np.errstate(over="ignore", invalid="ignore")
 
 
 @dataclass
@@ -95,9 +99,7 @@ class Rows:
         self._map: Callable[..., Any] = map
 
     def __enter__(self) -> Self:
-        blas = ThreadpoolController().select(user_api="blas")
-        threads = max((library["num_threads"] for library in blas.info()), default=1)
-        self._resources.enter_context(blas.limit(limits=1))
+        threads = self._resources.enter_context(single_threaded_blas)
         if min(threads, len(self.blocks)) > 1:
             executor = ThreadPoolExecutor(min(threads, len(self.blocks)))
             self._map = self._resources.enter_context(executor).map
@@ -158,6 +160,7 @@ class Rows:
         Leaves in every block the residual at W: step 3 of Algorithm 1.
         """
 
+        @may_overflow
         def part(block: Block) -> tuple[float, Floats]:
             columns = block.columns[: W.shape[1]]
             np.matmul(W.astype(columns.dtype), columns, out=block.residual)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from numbers import Number
+import math
+from numbers import Number, Real
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -14,17 +15,30 @@ from sklearn.utils.validation import _check_sample_weight
 
 from .losses import Labels
 
+ClassWeight = dict[Any, float] | str | None
+
+
+def is_number(value: Any) -> bool:
+    """Return whether the value is a real number, NaN included."""
+    return isinstance(value, Real)
+
+
+def canonical(X: Any) -> Any:
+    """Return X; a sparse one without duplicate entries, and never changed in place."""
+    if sp.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
 
 def check_labels_of_one_type(y: Any) -> None:
     """Raise where y has gaps or mixes text and numbers, which NumPy turns into text silently."""
-    array = getattr(y, "to_numpy", lambda: y)()
-    if isinstance(array, np.ndarray) and array.dtype != object:
+    if not isinstance(y, (list, tuple)) and getattr(y, "dtype", None) != np.dtype(object):
         return
-    if not isinstance(array, Iterable) or isinstance(array, str):
-        return
-    if len(types := set(map(type, array))) == 1 and type(None) not in types:
+    labels = list(y)
+    if len(types := set(map(type, labels))) == 1 and types <= {str, int, bool}:
         return  # the common case, without a look at every label
-    kinds = {_kind(label) for label in array}
+    kinds = {_kind(label) for label in labels}
     if "missing" in kinds:
         raise ValueError("y has missing labels (None or NaN): it takes a label for every row.")
     if kinds >= {"text", "number"}:
@@ -37,7 +51,9 @@ def check_labels_of_one_type(y: Any) -> None:
 def _kind(label: Any) -> str:
     if isinstance(label, (str, bytes)):
         return "text"
-    if label is None or type(label).__name__ == "NAType" or label is np.nan:
+    if label is None or type(label).__name__ in ("NAType", "NaTType"):
+        return "missing"
+    if isinstance(label, Real) and math.isnan(label):
         return "missing"
     return "number" if isinstance(label, Number) else "other"
 
@@ -55,35 +71,18 @@ def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Labels]:
 
 
 def check_weights(
-    sample_weight: Any,
-    X: Any,
-    class_weight: dict[Any, float] | str | None,
-    classes: NDArray[Any],
-    index: Labels,
+    sample_weight: Any, X: Any, class_weight: ClassWeight, classes: NDArray[Any], index: Labels
 ) -> NDArray[np.float64]:
-    """Return the weight of every row: sample weight times class weight, in float64."""
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
-    if weight.min() < 0:
-        raise ValueError(
-            f"sample_weight has negative values, the lowest {weight.min():g}: it takes "
-            "non-negative numbers."
-        )
+    """Return the weight of every row, sample weight times class weight, the largest 1.
+
+    Only ratios of weights count. A weight so small against the largest that float32
+    cannot hold it has no say in any sum and becomes zero.
+    """
+    weight = _sample_weights(sample_weight, X)
     if class_weight is not None:
-        weight = (
-            weight
-            * compute_class_weight(
-                class_weight, classes=classes, y=classes[index], sample_weight=weight
-            )[index]
-        )
-        if weight.min() < 0:
-            raise ValueError(
-                f"class_weight={class_weight!r} has negative values: it takes non-negative numbers."
-            )
-    if not weight.max() > 0:
-        raise ValueError(
-            "sample_weight is zero for every row (class weights included): at least one "
-            "row must have a positive weight."
-        )
+        weight = weight * _class_weights(class_weight, classes, index, weight)[index]
+    weight = weight / weight.max()
+    weight[weight < np.finfo(np.float32).tiny] = 0.0
     weighted = np.unique(index[weight > 0])
     if weighted.size < 2:
         raise ValueError(
@@ -91,3 +90,54 @@ def check_weights(
             "at least 2."
         )
     return weight
+
+
+def _sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
+    """Return the sample weights over the largest of them."""
+    if sample_weight is not None and not isinstance(sample_weight, Number):
+        try:
+            sample_weight = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"sample_weight takes a number for every row: {error}.") from error
+    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
+    if weight.min() < 0:
+        raise ValueError(
+            f"sample_weight has negative values, the lowest {weight.min():g}: it takes "
+            "non-negative numbers."
+        )
+    if not weight.max() > 0:
+        raise ValueError(
+            "sample_weight is zero for every row: at least one row must have a positive weight."
+        )
+    return weight / weight.max()
+
+
+def _class_weights(
+    class_weight: dict[Any, float] | str,
+    classes: NDArray[Any],
+    index: Labels,
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the weight of every class over the largest of them."""
+    if isinstance(class_weight, dict):
+        for label, value in class_weight.items():
+            if not is_number(value) or not 0 <= value < math.inf:
+                raise ValueError(
+                    f"class_weight has {value!r} for class {label!r}: it takes finite, "
+                    "non-negative numbers."
+                )
+        known = set(classes.tolist())
+        if (unknown := set(class_weight) - known) and known - set(class_weight):
+            raise ValueError(
+                f"class_weight names {sorted(unknown, key=str)}, which y does not hold: it "
+                f"takes the labels of y, {classes.tolist()}."
+            )
+    factors = compute_class_weight(
+        class_weight, classes=classes, y=classes[index], sample_weight=weight
+    )
+    if not factors[index[weight > 0]].max() > 0:
+        raise ValueError(
+            f"class_weight={class_weight!r} is zero for every row of positive weight: at least "
+            "one class must have a positive weight."
+        )
+    return factors / factors.max()

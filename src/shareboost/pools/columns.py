@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,8 @@ CHUNK_BYTES = 1 << 22
 
 # Beyond this ratio of a column's size to its spread, float32 sums lose its variation.
 LARGEST_OFFSET_IN_FLOAT32 = 1e3
+# Beyond this magnitude, or below its inverse, float32 sums may overflow or vanish.
+LARGEST_SIZE_IN_FLOAT32 = 1e25
 
 SCALES = ("deviation", "maxabs", "none")
 
@@ -62,7 +64,8 @@ class Columns(Pool):
     Notes
     -----
     No column is ever shifted, so sparse input stays sparse: the centring that an
-    intercept allows is done on the sums. A constant column is never chosen.
+    intercept allows is done on the sums. A constant column is never chosen, nor one
+    whose values differ by no more than the rounding of their type.
 
     Float32, 8-bit and 16-bit integer input is computed in float32, all other input in
     float64, chunk by chunk.
@@ -78,28 +81,21 @@ class Columns(Pool):
             )
         moments = _sparse_moments if sp.issparse(X) else _dense_moments
         low, high, mean, deviation = moments(X, weight)
-        if self.scale == "deviation" and not np.isfinite(deviation).all():
-            raise ValueError(
-                "X is not valid for Columns(scale='deviation'): the variance of column "
-                f"{np.argmin(np.isfinite(deviation))} overflows. Use scale='maxabs' or smaller "
-                "units."
-            )
         largest = np.maximum(np.abs(low), np.abs(high))
-        rounding = 10 * np.finfo(np.result_type(X.dtype, np.float32)).eps
-        varies = (low < high) & ~(deviation <= rounding * largest)
-        if self.scale == "deviation":
-            scale = deviation
-        elif self.scale == "maxabs":
-            scale = largest
-        else:
-            scale = np.ones_like(mean)
-        self.varies_ = varies
-        self.scale_ = np.where(varies, scale, 1.0)
+        # Two neighbouring numbers of a type are one number and its rounding.
+        rounding = np.finfo(X.dtype).eps if X.dtype.kind == "f" else 0.0
+        self.varies_ = (high / 2 - low / 2 > rounding * largest) & (deviation > 0.0)
+        scale = {"deviation": deviation, "maxabs": largest, "none": np.ones_like(mean)}[self.scale]
+        self.scale_ = np.where(self.varies_, scale, 1.0)
         self.mean_ = mean
         self.n_atoms_ = int(mean.size)
         self.dtype_ = _float_type(X.dtype)
-        self._offset_is_large = bool(
-            (np.abs(mean[varies]) > LARGEST_OFFSET_IN_FLOAT32 * deviation[varies]).any()
+        offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
+        sizes = largest[self.varies_]
+        self._sums_need_float64 = bool(
+            (offset > LARGEST_OFFSET_IN_FLOAT32).any()
+            or (sizes > LARGEST_SIZE_IN_FLOAT32).any()
+            or (sizes < 1.0 / LARGEST_SIZE_IN_FLOAT32).any()
         )
         return self
 
@@ -144,7 +140,7 @@ class Columns(Pool):
 
     @property
     def _stats_dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float64) if self._offset_is_large else self.dtype_
+        return np.dtype(np.float64) if self._sums_need_float64 else self.dtype_
 
 
 def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -158,45 +154,56 @@ def _chunks(X: NDArray[Any]) -> list[slice]:
     return [slice(i, i + step) for i in range(0, X.shape[0], step)]
 
 
-Moments = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+class _Moments(NamedTuple):
+    """Of each column, in float64."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
 
 
-def _dense_moments(X: NDArray[Any], weight: NDArray[np.float64]) -> Moments:
-    """Return min, max, weighted mean and deviation of each column in one pass.
+def _dense_moments(X: NDArray[Any], weight: NDArray[np.float64]) -> _Moments:
+    """Return the weighted moments of dense columns.
 
-    The sums are taken about the row of largest weight. A point of the sample lies
-    within sqrt(m - 1) deviations of the mean (Samuelson), so the one-pass variance
-    loses at most a factor m of the precision, however far the columns are from zero.
+    The sums are taken about the row of largest weight, in units of each column's range.
+    A point of the sample lies within sqrt(m - 1) deviations of the mean (Samuelson), so
+    the variance by sums of squares loses at most a factor m of the precision, however
+    far from zero or however small the columns are.
     """
-    d = X.shape[1]
+    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+    unit = _range_or_one(low, high)
     pivot = X[np.argmax(weight)].astype(np.float64)
-    low, high = np.full(d, np.inf), np.full(d, -np.inf)
-    first, second = np.zeros(d), np.zeros(d)
-    with np.errstate(over="ignore", invalid="ignore"):
-        for rows in _chunks(X):
-            chunk = X[rows].astype(np.float64)
-            np.minimum(low, chunk.min(axis=0), out=low)
-            np.maximum(high, chunk.max(axis=0), out=high)
-            chunk -= pivot
-            first += weight[rows] @ chunk
-            np.square(chunk, out=chunk)
-            second += weight[rows] @ chunk
-        total = weight.sum()
-        first /= total
-        variance = np.maximum(second / total - first**2, 0.0)
-    return low, high, pivot + first, np.sqrt(variance)
+    first, second = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for rows in _chunks(X):
+        chunk = X[rows].astype(np.float64)
+        chunk -= pivot
+        chunk /= unit
+        first += weight[rows] @ chunk
+        np.square(chunk, out=chunk)
+        second += weight[rows] @ chunk
+    total = weight.sum()
+    first /= total
+    variance = np.maximum(second / total - first**2, 0.0)
+    return _Moments(low, high, pivot + first * unit, np.sqrt(variance) * unit)
 
 
-def _sparse_moments(X: Any, weight: NDArray[np.float64]) -> Moments:
-    """Return min, max, weighted mean and deviation of each column, zeros counted."""
+def _sparse_moments(X: Any, weight: NDArray[np.float64]) -> _Moments:
+    """Return the weighted moments of sparse columns, zeros counted, some columns at a time."""
     X = X.tocsc()
-    if X.dtype not in (np.float32, np.float64):
-        X = X.astype(np.float64)
-    low, high = min_max_axis(X, axis=0)
-    mean, variance = mean_variance_axis(X, axis=0, weights=weight.astype(X.dtype))
-    return (
-        low.astype(np.float64),
-        high.astype(np.float64),
-        mean.astype(np.float64),
-        np.sqrt(np.maximum(variance, 0.0)).astype(np.float64),
-    )
+    parts = []
+    step = max(1, CHUNK_BYTES * X.shape[1] // (8 * max(1, X.nnz)))
+    for start in range(0, X.shape[1], step):
+        part = X[:, start : start + step].astype(np.float64)
+        low, high = min_max_axis(part, axis=0)
+        unit = _range_or_one(low, high)
+        part.data /= np.repeat(unit, np.diff(part.indptr))
+        mean, variance = mean_variance_axis(part, axis=0, weights=weight)
+        parts.append((low, high, mean * unit, np.sqrt(np.maximum(variance, 0.0)) * unit))
+    return _Moments(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+
+def _range_or_one(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return half the range of each column, or one where it is constant."""
+    unit = high / 2 - low / 2
+    return np.where(unit > 0, unit, 1.0)

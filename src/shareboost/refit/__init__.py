@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..losses import LogisticLoss
 from ..penalties import Penalty
-from ..rows import Rows
+from ..rows import Rows, may_overflow
 from .lbfgs import lbfgs
 from .nesterov import nesterov
 from .newton import newton
@@ -35,8 +35,11 @@ class Status:
     def advice(self) -> str:
         """What to change where the refit did not converge."""
         if self.iterations >= self.max_iter:
-            return f"Raise max_iter={self.max_iter}, tol or alpha, or scale the columns alike."
-        return "Rounding allows no better: raise tol or alpha, or give X in float64."
+            return (
+                f"Raise max_iter={self.max_iter} or tol, scale the columns alike, or set a "
+                "larger alpha where the classes are separable."
+            )
+        return "Rounding allows no better: raise tol, or give X in float64."
 
     @property
     def converged(self) -> bool:
@@ -54,6 +57,7 @@ class Refit:
     solver: str
     max_iter: int
 
+    @may_overflow
     def __call__(
         self, rows: Rows, W: NDArray[np.float64], tolerance: float
     ) -> tuple[NDArray[np.float64], Status]:
@@ -66,9 +70,12 @@ class Refit:
         W = np.pad(W, ((0, 0), (0, missing)))
         objective = Objective(rows, self.loss, self.penalty, self.alpha, W)
         end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
-        return objective.weights(end.z), Status(
-            end.loss, iterations, end.reached, tolerance, self.max_iter
-        )
+        if not np.isfinite(end.value):
+            raise FloatingPointError(
+                f"The loss is {end.value} in {rows.pool.dtype_}: alpha={self.alpha:g}, "
+                f"margin={self.loss.margin:g} or the scale of the columns is too large."
+            )
+        return end.W, Status(end.loss, iterations, end.reached, tolerance, self.max_iter)
 
 
 __all__ = ["SOLVERS", "Refit", "Status"]

@@ -21,9 +21,9 @@ def nesterov(objective: Objective, tolerance: float, max_iter: int) -> tuple[Eva
         there = objective.evaluate(ahead.z - length * ahead.gradient)
         squared = ahead.gradient @ ahead.gradient
         # The quadratic bound, tested by slopes where the values are rounded too much.
-        while (
-            there.value > ahead.value - 0.5 * length * squared + ahead.noise
-            and there.gradient @ ahead.gradient < 0.5 * squared
+        while not (
+            there.value <= ahead.value - 0.5 * length * squared + ahead.noise
+            or there.gradient @ ahead.gradient >= 0.5 * squared
         ):
             length *= 0.5
             if length < 1e-12:

@@ -1,54 +1,78 @@
-"""Truncated Newton: conjugate gradients on the curvature, then a backtracking step."""
+"""Truncated Newton: conjugate gradients on the curvature inside a trust region."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from .objective import Evaluation, Objective, Vector
 
+# A step is taken if it keeps this share of the decrease that the quadratic model promised.
+ACCEPTED = 1e-4
+SMALLEST_RADIUS = 1e-12
+
+
+class _Step(NamedTuple):
+    z: Vector
+    promised: float  # decrease of the quadratic model
+    at_edge: bool  # of the trust region
+    products: int
+
 
 def newton(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:
     """Return the point where ``reached <= tolerance``, and the iterations taken.
 
-    Nocedal and Wright, Numerical Optimization (2006), algorithm 7.1. An iteration is
-    one product with the Hessian or one step.
+    Steihaug's method: Nocedal and Wright, Numerical Optimization (2006), algorithms
+    4.1 and 7.2. The coordinates are chosen anew at every step, so that a round region
+    of size one is a natural one to trust. An iteration is one product with the
+    Hessian or one trial step.
     """
-    here = objective.start
-    iteration = 0
-    while here.reached > tolerance and iteration < max_iter:
-        direction, products = _solve(objective, here, max_iter - iteration)
-        iteration += products + 1
-        slope = here.gradient @ direction
-        length = 1.0
-        there = objective.evaluate(here.z + direction)
-        while there.value > here.value + 1e-4 * length * slope + here.noise:
-            length *= 0.5
-            if length < 1e-10:
-                return here, iteration
-            there = objective.evaluate(here.z + length * direction)
-        here = there
-    return here, min(iteration, max_iter)
+    radius, iteration = 1.0, 0
+    while objective.start.reached > tolerance and iteration < max_iter:
+        here = objective.start
+        step = _step(objective, radius, max_iter - iteration)
+        iteration += step.products + 1
+        there = objective.evaluate(here.z + step.z)
+        kept = (here.value - there.value + here.noise) / (step.promised + here.noise)
+        if kept > 0.75 and step.at_edge:
+            radius *= 2.0
+        elif not kept > 0.25:  # so too where the trial overflowed
+            radius = 0.25 * float(np.linalg.norm(step.z))
+        if radius < SMALLEST_RADIUS:
+            return here, min(iteration, max_iter - 1)
+        objective = objective.moved_to(there if kept > ACCEPTED else here)
+    return objective.start, min(iteration, max_iter)
 
 
-def _solve(objective: Objective, here: Evaluation, max_products: int) -> tuple[Vector, int]:
-    """Return an approximate solution of ``H d = -gradient`` and the products it took."""
-    direction = np.zeros_like(here.gradient)
-    remainder = -here.gradient
+def _step(objective: Objective, radius: float, max_products: int) -> _Step:
+    """Return an approximate minimiser of the quadratic model within the radius."""
+    gradient = objective.start.gradient
+    place, curved_place = np.zeros_like(gradient), np.zeros_like(gradient)
+    remainder = -gradient
     search = remainder.copy()
-    squared = remainder @ remainder
-    size = np.sqrt(squared)
-    goal = min(0.25, np.sqrt(size)) * size
-    for product in range(max_products):
-        curved = objective.curvature_product(here.z, search)
-        curvature = search @ curved
-        if curvature <= 1e-12 * (search @ search):
-            return (direction if product else remainder), product + 1
-        step = squared / curvature
-        direction += step * search
-        remainder -= step * curved
-        new_squared = remainder @ remainder
-        if np.sqrt(new_squared) <= goal:
-            return direction, product + 1
-        search = remainder + new_squared / squared * search
-        squared = new_squared
-    return direction, max_products
+    squared = float(remainder @ remainder)
+    goal = min(0.25, squared**0.25) * squared**0.5
+    product, at_edge = 0, False
+    while product < max_products and not at_edge and squared**0.5 > goal:
+        product += 1
+        curved = objective.curvature_product(search)
+        curvature = float(search @ curved)
+        to_edge = _length_to_edge(place, search, radius)
+        length = squared / curvature if curvature > 0.0 else np.inf
+        at_edge = length >= to_edge
+        length = min(length, to_edge)
+        place += length * search
+        curved_place += length * curved
+        remainder -= length * curved
+        previous, squared = squared, float(remainder @ remainder)
+        search = remainder + squared / previous * search
+    promised = -float(gradient @ place + 0.5 * place @ curved_place)
+    return _Step(place, promised, at_edge, product)
+
+
+def _length_to_edge(place: Vector, search: Vector, radius: float) -> float:
+    """Return the positive t at which ``place + t * search`` is ``radius`` from the start."""
+    a, b = float(search @ search), float(place @ search)
+    c = float(place @ place) - radius**2
+    return (-b + max(b * b - a * c, 0.0) ** 0.5) / a

@@ -10,14 +10,15 @@ from scipy.linalg import cholesky, solve_triangular
 
 from ..losses import LogisticLoss
 from ..penalties import Penalty
-from ..rows import Block, Rows
+from ..rows import Block, Rows, may_overflow
 
 Vector = NDArray[np.float64]
 
 
 class Evaluation(NamedTuple):
-    """The objective at one point z."""
+    """The objective at one point."""
 
+    W: NDArray[np.float64]
     z: Vector
     loss: float  # L alone, without the penalty
     value: float
@@ -51,21 +52,27 @@ class Objective:
         self.alpha = alpha
         at_start = self._at(W)
         self.factor = self._curvature_factor(W)  # C, lower triangular
-        self.start = self._evaluation((W @ self.factor).ravel(), *at_start)
+        self.start = self._evaluation(W, (W @ self.factor).ravel(), *at_start)
+
+    def moved_to(self, place: Evaluation) -> Objective:
+        """Return the same function in coordinates chosen at another point."""
+        return Objective(self.rows, self.loss, self.penalty, self.alpha, place.W)
 
     def evaluate(self, z: Vector) -> Evaluation:
         """Return F and its gradient at z."""
-        return self._evaluation(z, *self._at(self.weights(z)))
+        W = self.weights(z)
+        return self._evaluation(W, z, *self._at(W))
 
     def weights(self, z: Vector) -> NDArray[np.float64]:
         """Return W, (k, n_columns), from z."""
         Z = z.reshape(self.rows.n_classes, -1)
         return solve_triangular(self.factor, Z.T, lower=True, trans="T", check_finite=False).T
 
-    def curvature_product(self, z: Vector, direction: Vector) -> Vector:
-        """Return the Hessian in z at the point evaluated last, z, times ``direction``."""
-        W, V = self.weights(z), self.weights(direction)
+    def curvature_product(self, direction: Vector) -> Vector:
+        """Return the Hessian in z at the start, evaluated last, times ``direction``."""
+        W, V = self.start.W, self.weights(direction)
 
+        @may_overflow
         def part(block: Block) -> tuple[NDArray[np.floating]]:
             columns = block.columns[: V.shape[1]]
             rho = self.loss.rho(block.residual, block.y, block.weight)
@@ -91,11 +98,16 @@ class Objective:
         return loss, loss + self.alpha * penalty, gradient
 
     def _evaluation(
-        self, z: Vector, loss: float, value: float, gradient: NDArray[np.float64]
+        self,
+        W: NDArray[np.float64],
+        z: Vector,
+        loss: float,
+        value: float,
+        gradient: NDArray[np.float64],
     ) -> Evaluation:
         reached = float(np.abs(gradient).sum(axis=0).max(initial=0.0))
         noise = 10.0 * self._rounding * abs(value)
-        return Evaluation(z, loss, value, self._into_z(gradient), reached, noise)
+        return Evaluation(W, z, loss, value, self._into_z(gradient), reached, noise)
 
     def _into_z(self, gradient: NDArray[np.float64]) -> Vector:
         return solve_triangular(self.factor, gradient.T, lower=True, check_finite=False).T.ravel()
@@ -107,6 +119,7 @@ class Objective:
     def _curvature_factor(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return C at the point evaluated last, W."""
 
+        @may_overflow
         def part(block: Block) -> tuple[NDArray[np.floating]]:
             columns = block.columns[: W.shape[1]]
             rho = self.loss.rho(block.residual, block.y, block.weight)

@@ -1,0 +1,50 @@
+"""A line search by slopes, shared by the solvers that follow a direction."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .objective import Evaluation, Objective, Vector
+
+# Sufficient decrease, and the share of the slope that may remain.
+DECREASE, SLOPE = 1e-4, 0.9
+MOST_TRIALS = 40
+
+
+def line_search(objective: Objective, here: Evaluation, direction: Vector) -> Evaluation | None:
+    """Return a point along ``direction`` that meets the approximate Wolfe conditions.
+
+    Those of Hager and Zhang (2005), which still work where the decrease is below the
+    rounding of the value. Returns None where no trial met them. A trial that overflows
+    counts as too long a step.
+    """
+    slope = float(here.gradient @ direction)
+    if not slope < 0.0:
+        return None
+    low, high = 0.0, np.inf
+    low_slope, high_slope = slope, np.nan
+    length = 1.0
+    for _ in range(MOST_TRIALS):
+        there = objective.evaluate(here.z + length * direction)
+        new_slope = float(there.gradient @ direction)
+        decreased = there.value <= here.value + DECREASE * length * slope
+        flat = there.value <= here.value + here.noise and new_slope <= (2 * DECREASE - 1) * slope
+        if not (decreased or flat):
+            high, high_slope = length, new_slope
+        elif new_slope < SLOPE * slope:
+            low, low_slope = length, new_slope
+        else:
+            return there
+        length = _next_length(low, low_slope, high, high_slope)
+    return None
+
+
+def _next_length(low: float, low_slope: float, high: float, high_slope: float) -> float:
+    """Return a trial length inside (low, high): by the secant of the slopes, else nearer low."""
+    if not np.isfinite(high):
+        return 4.0 * low
+    width = high - low
+    if high_slope > low_slope:
+        secant = low - low_slope * width / (high_slope - low_slope)
+        return float(np.clip(secant, low + 0.01 * width, high - 0.1 * width))
+    return low + 0.1 * width
