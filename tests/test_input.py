@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_limits
 
@@ -25,6 +26,14 @@ def test_sparse_input_of_any_format_equals_dense(digits, format_, container):
     assert np.allclose(clf.decision_function(S), dense.decision_function(X), atol=1e-6)
     assert np.array_equal(np.array(list(clf.staged_predict(S))), list(clf.staged_predict(X)))
     assert sp.issparse(clf.transform(S))
+
+
+def test_a_long_run_is_the_same_for_dense_and_sparse(digits):
+    X, y = digits
+    dense = ShareBoostClassifier(40).fit(X, y)
+    sparse = ShareBoostClassifier(40).fit(sp.csr_array(X), y)
+    assert np.array_equal(sparse.selected_, dense.selected_)
+    assert np.allclose(sparse.coef_, dense.coef_)
 
 
 def test_sparse_input_is_never_densified(monkeypatch):
@@ -148,6 +157,16 @@ def test_class_weights_multiply_sample_weights(problem):
     b = ShareBoostClassifier(5).fit(X, y, sample_weight=weight * np.vectorize(table.get)(y))
     assert np.array_equal(a.selected_, b.selected_)
     assert np.allclose(a.coef_, b.coef_)
+
+
+def test_balanced_classes_count_weights_not_rows(problem):
+    X, y = problem
+    weight = np.random.default_rng(0).integers(0, 4, size=len(y))
+    balanced = ShareBoostClassifier(5, class_weight="balanced", refit_tol=1e-3)
+    a = clone(balanced).fit(X, y, sample_weight=weight)
+    b = clone(balanced).fit(np.repeat(X, weight, 0), np.repeat(y, weight))
+    assert np.array_equal(a.selected_, b.selected_)
+    assert np.allclose(a.path_.losses, b.path_.losses, rtol=1e-6)
 
 
 def test_balanced_classes_have_equal_say(digits):

@@ -33,6 +33,14 @@ def test_at_and_staged_come_from_the_one_run(digits):
     assert clf.n_features == 12
 
 
+def test_the_first_and_the_last_refit_are_tight_and_those_between_follow_the_score(digits):
+    clf = ShareBoostClassifier(8, tol=1e-3).fit(*digits)
+    assert clf.path_.start.status.gradient <= 1e-4
+    assert clf.path_.finish.status.gradient <= 1e-4
+    for round_ in clf.path_.rounds:
+        assert round_.status.gradient <= clf.refit_tol * round_.score
+
+
 def test_at_zero_is_the_intercept_alone(digits):
     X, y = digits
     none = ShareBoostClassifier(3).fit(X, y).at(0)

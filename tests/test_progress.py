@@ -8,6 +8,7 @@ def test_verbose_shows_one_bar_with_the_loss(digits, capsys):
     shown = capsys.readouterr().err
     assert "ShareBoost" in shown
     assert "5/5" in shown
+    assert "left 0:00:00" in shown
     assert f"loss {clf.path_.rounds[-1].loss:.4f}" in shown
 
 

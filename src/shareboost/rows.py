@@ -128,14 +128,15 @@ class Rows:
 
     def append(self, atom: int) -> None:
         """Append the atom's columns to every block, scaled and, with an intercept, centred."""
+
+        def raw(block: Block) -> NDArray[np.float64]:
+            # Contiguous, so that dense and sparse columns are summed in the same order.
+            return np.ascontiguousarray(self.pool.columns(block.data, atom), dtype=np.float64)
+
         scales = self.pool.scales(atom)
         centers = np.zeros(scales.size)
         if self.intercept:
-            (centers,) = self.total(
-                lambda block: (
-                    self.pool.columns(block.data, atom) @ block.weight.astype(np.float64),
-                )
-            )
+            (centers,) = self.total(lambda block: (raw(block) @ block.weight,))
             centers /= self.total_weight
         start, stop = self.n_columns, self.n_columns + scales.size
 
@@ -144,8 +145,7 @@ class Rows:
                 grown = np.empty((2 * stop, block.y.size), dtype=block.columns.dtype)
                 grown[:start] = block.columns[:start]
                 block.columns = grown
-            raw = self.pool.columns(block.data, atom).astype(np.float64)
-            block.columns[start:stop] = (raw - centers[:, None]) / scales[:, None]
+            block.columns[start:stop] = (raw(block) - centers[:, None]) / scales[:, None]
             return ()
 
         self.total(write)

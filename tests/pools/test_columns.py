@@ -56,14 +56,15 @@ def test_a_shift_of_a_column_does_not_change_its_score():
 
 
 def test_a_large_offset_does_not_drown_a_float32_column():
-    X, R, weight = some_rows()
-    X = X[:, :3] / X[:, :3].std(axis=0)
+    rng = np.random.default_rng(0)
+    X = np.round(8 * rng.normal(size=(2000, 3))) / 8  # exact in float32 with the offset
+    R, weight = rng.normal(size=(4, 2000)), np.ones(2000)
     expected = Columns().fit(X, weight)
-    truth = expected.scores(total_stats(expected, X, R, [0, 60]), R.sum(axis=1))
-    shifted = (X + 2**17).astype(np.float32)
+    truth = expected.scores(total_stats(expected, X, R, [0, 2000]), R.sum(axis=1))
+    shifted = (X + 2**20).astype(np.float32)
     pool = Columns().fit(shifted, weight)
-    scores = pool.scores(total_stats(pool, shifted, R, [0, 60]), R.sum(axis=1))
-    assert np.allclose(scores, truth, rtol=0.05)
+    scores = pool.scores(total_stats(pool, shifted, R, [0, 2000]), R.sum(axis=1))
+    assert np.allclose(scores, truth, rtol=1e-6)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=str)

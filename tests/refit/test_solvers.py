@@ -7,7 +7,9 @@ from shareboost.losses import LogisticLoss
 from shareboost.penalties import Frobenius, SmoothL1, SmoothLinf1
 from shareboost.pools import Columns
 from shareboost.refit import SOLVERS, Refit
-from shareboost.refit.objective import Objective
+from shareboost.refit.lbfgs import lbfgs
+from shareboost.refit.nesterov import nesterov
+from shareboost.refit.objective import Evaluation, Objective
 from shareboost.rows import Rows
 
 PENALTIES = [Frobenius(), SmoothL1(20.0), SmoothLinf1(20.0)]
@@ -127,3 +129,29 @@ def test_the_status_tells_what_was_not_reached(problem):
     assert not status.converged
     assert status.iterations == 2
     assert status.gradient > status.tolerance == 1e-9
+
+
+class Quadratic:
+    """A stand-in for Objective: half the sum of ``curvatures * z**2``, from z = 1."""
+
+    def __init__(self, curvatures):
+        self.curvatures = curvatures
+        self.start = self.evaluate(np.ones(curvatures.size))
+
+    def evaluate(self, z):
+        gradient = self.curvatures * z
+        value = 0.5 * float(z @ gradient)
+        return Evaluation(z, z, value, value, gradient, float(np.abs(gradient).max()), 0.0)
+
+
+def test_adaptive_restart_keeps_nesterov_from_oscillating():
+    """Without restarts the momentum of a badly conditioned problem swings past the minimum."""
+    end, iterations = nesterov(Quadratic(np.geomspace(1e-3, 1.0, 20)), 1e-10, 5000)
+    assert end.reached <= 1e-10
+    assert iterations < 1000  # 505 with restarts, 3638 without
+
+
+def test_lbfgs_ends_on_a_quadratic_in_about_as_many_steps_as_it_has_dimensions():
+    end, iterations = lbfgs(Quadratic(np.geomspace(1e-3, 1.0, 8)), 1e-10, 5000)
+    assert end.reached <= 1e-10
+    assert iterations < 40

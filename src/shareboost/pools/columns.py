@@ -85,7 +85,9 @@ class Columns(Pool):
         # Two neighbouring numbers of a type are one number and its rounding.
         rounding = np.finfo(X.dtype).eps if X.dtype.kind == "f" else 0.0
         self.varies_ = (high / 2 - low / 2 > rounding * largest) & (deviation > 0.0)
-        scale = {"deviation": deviation, "maxabs": largest, "none": np.ones_like(mean)}[self.scale]
+        scale = {"deviation": _rounded(deviation), "maxabs": largest, "none": np.ones_like(mean)}[
+            self.scale
+        ]
         self.scale_ = np.where(self.varies_, scale, 1.0)
         self.mean_ = mean
         self.n_atoms_ = int(mean.size)
@@ -147,6 +149,16 @@ def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return float32 where it holds every value of ``dtype``, else float64."""
     exact = np.result_type(dtype, np.float32)
     return np.dtype(np.float32) if exact == np.float32 else np.dtype(np.float64)
+
+
+def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values to 24 bits.
+
+    Sums over dense and over sparse columns differ in their last bits. A scale may be any
+    number: without those bits the scaled columns are the same, and so is the whole run.
+    """
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 2**24) / 2**24, exponent)
 
 
 def _chunks(X: NDArray[Any]) -> list[slice]:
