@@ -1,4 +1,7 @@
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -22,6 +25,21 @@ from shareboost.pools import Columns
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+def test_scikit_learns_array_api_check_passes_too():
+    """SciPy must find the variable when it is imported, so this one needs its own process."""
+    code = """
+from sklearn.utils.estimator_checks import check_estimator
+from shareboost import ShareBoostClassifier
+results = check_estimator(ShareBoostClassifier(), on_skip=None)
+print({result["status"] for result in results})
+"""
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.strip() == "{'passed'}"
 
 
 def test_without_a_margin_it_is_multinomial_logistic_regression(problem):
