@@ -14,6 +14,7 @@ from time import perf_counter
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.model_selection import train_test_split
 
@@ -84,7 +85,7 @@ def table(settings, label, make, repeats):
     print(f"| {label} | " + " | ".join(names) + " | mean | mean rank | seconds |")
     print("|---" * (len(names) + 4) + "|")
     cube = np.array([[error for error, _ in rows[setting]] for setting in settings])
-    ranks = cube.reshape(len(settings), -1).argsort(axis=0).argsort(axis=0).mean(axis=1) + 1
+    ranks = rankdata(cube.reshape(len(settings), -1), axis=0).mean(axis=1)
     for setting, grid, rank in zip(settings, cube, ranks, strict=True):
         cells = [" ".join(f"{100 * e:.1f}" for e in line) for line in grid]
         seconds = sum(s for _, s in rows[setting])

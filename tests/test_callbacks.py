@@ -38,6 +38,7 @@ def test_a_callback_sees_every_round_and_a_usable_classifier(digits):
     assert recorder.events == ["setup", "begin fit", *rounds, "end fit", "teardown"]
     for t, fitted in enumerate(recorder.fitted[:3], start=1):
         assert fitted.selected_.tolist() == clf.selected_[:t].tolist()
+        assert len(fitted.path_) == len(list(fitted.staged_predict(X[:3]))) == t
     assert np.array_equal(recorder.fitted[1].predict(X), clf.at(2).predict(X))
     assert np.array_equal(recorder.fitted[3].predict(X), clf.predict(X))
 

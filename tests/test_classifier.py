@@ -128,10 +128,21 @@ def test_non_convergence_names_the_round_the_gradient_and_the_remedy(digits):
     assert caught[0].filename == __file__
 
 
+def test_a_warning_made_an_error_leaves_the_earlier_fit(digits):
+    X, y = digits
+    clf = ShareBoostClassifier(2).fit(X, y)
+    before = clf.coef_
+    with pytest.raises(ConvergenceWarning):  # warnings are errors in this suite
+        clf.set_params(n_features=5, max_iter=1).fit(X, y)
+    assert clf.coef_ is before
+
+
 def test_a_tolerance_below_rounding_ends_with_advice(digits):
     X, y = digits
     clf = ShareBoostClassifier(3, tol=1e-12)
-    with pytest.warns(ConvergenceWarning, match="Rounding allows no better.* X in float64"):
+    with pytest.warns(
+        ConvergenceWarning, match="Rounding allows no better .*float32.* X in float64"
+    ):
         clf.fit(X.astype(np.float32), y)
     assert clf.n_iter_ < 2000
     assert clf.score(X, y) > 0.3
@@ -182,3 +193,36 @@ def test_every_solver_copes_with_every_smooth_norm(digits, solver, penalty, alph
     clf = ShareBoostClassifier(10, solver=solver, penalty=penalty, alpha=alpha, tol=1e-3)
     base = ShareBoostClassifier(10, penalty=penalty, alpha=alpha, tol=1e-3).fit(X, y)
     assert clf.fit(X, y).path_.losses[-1] == pytest.approx(base.path_.losses[-1], rel=0.05)
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "newton"])
+@pytest.mark.parametrize("seed", range(8))
+def test_classes_of_most_uneven_sizes_are_refit_too(solver, seed):
+    """Confidently wrong examples have slopes and no curvature: steps must shrink far."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], [5000, 62, 13])
+    X = 0.01 * rng.normal(size=(len(y), 2)) + rng.normal(size=(3, 2))[y]
+    clf = ShareBoostClassifier(2, solver=solver).fit(X, y)
+    assert clf.path_.losses[-1] < 0.1 * clf.path_.start.loss
+    assert clf.score(X, y) > 0.99
+
+
+@pytest.mark.parametrize("margin", [1.0, 5.0])
+@pytest.mark.parametrize("counts", [[198, 1, 1], [990, 5, 5], [500, 499, 1]])
+def test_solvers_agree_on_the_intercept_of_rare_classes(counts, margin):
+    y = np.repeat(np.arange(3), counts)
+    X = np.random.default_rng(0).normal(size=(len(y), 3))
+    losses = [
+        ShareBoostClassifier(1, solver=solver, margin=margin).fit(X, y).path_.start.loss
+        for solver in ("lbfgs", "nesterov", "newton")
+    ]
+    assert np.ptp(losses) < 1e-4 * losses[0]
+
+
+def test_without_an_intercept_the_deviation_is_about_zero():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 4)) + np.array([0.0, 10.0, 1e6, 0.0])
+    y = (X[:, 0] > 0) + (X[:, 3] > 0).astype(int)
+    clf = ShareBoostClassifier(4, fit_intercept=False).fit(X, y)
+    assert set(clf.selected_[:3]) >= {0, 3}
+    assert all(round_.status.converged for round_ in clf.path_)

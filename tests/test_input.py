@@ -1,5 +1,7 @@
 """Kinds of X, y and weights that a fit takes."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -229,3 +231,15 @@ def test_units_of_any_size_choose_the_same_features(make, unit, dtype):
     clf = ShareBoostClassifier(4).fit(make((X * unit).astype(dtype)), y)
     assert np.array_equal(clf.selected_, plain.selected_)
     assert clf.score((X * unit).astype(dtype), y) == plain.score(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32])
+def test_a_fit_never_copies_dense_input_whole(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 200, size=(20_000, 400)).astype(dtype)
+    y = (X[:, 3] > 100).astype(int) + (X[:, 9] > 100)
+    tracemalloc.start()
+    ShareBoostClassifier(3).fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 0.4 * X.size * 4  # bytes; a float32 copy alone would be 2.5 times this

@@ -162,10 +162,12 @@ class InterruptSoonAfter:
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.003, 0.01, 0.05])
-def test_a_real_ctrl_c_leaves_finished_rounds_that_can_go_on(delay):
+def test_a_real_ctrl_c_leaves_finished_rounds_that_can_go_on(delay, request):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10_000, 60))
     y = (X @ rng.normal(size=(60, 8)) + rng.gumbel(size=(10_000, 8))).argmax(axis=1)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # even under nohup
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, handler))
     clf = ShareBoostClassifier(60).set_callbacks(InterruptSoonAfter(3, delay))
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
@@ -189,3 +191,16 @@ def test_an_interrupt_before_the_first_round_leaves_the_earlier_fit(digits, monk
     with pytest.raises(KeyboardInterrupt):
         clf.fit(digits[0] * 2, digits[1])
     assert pickle.dumps(clf) == before
+
+
+def test_an_interrupt_while_a_path_is_taken_up_again_leaves_it_as_it_was(digits, monkeypatch):
+    clf = ShareBoostClassifier(3, warm_start=True).fit(*digits)
+    before = pickle.dumps(clf)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Columns, "columns", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clf.set_params(n_features=5).fit(*digits)
+    assert pickle.dumps(clf.set_params(n_features=3)) == before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
@@ -31,10 +31,13 @@ from .pools import POOLS, Pool
 from .progress import progress_bar
 from .refit import SOLVERS, Refit
 from .rows import Rows
-from .validation import canonical, check_labels_of_one_type, check_weights, encode_labels
-
-# Formats kept as they come; any other becomes the first.
-SPARSE = ("csr", "csc")
+from .validation import (
+    SPARSE,
+    check_data,
+    check_labels_of_one_type,
+    check_weights,
+    encode_labels,
+)
 
 
 class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -195,32 +198,32 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         check_labels_of_one_type(y)
         # Validation writes attributes: on a copy, so that a failed fit changes nothing.
         checked = copy.copy(self)
-        data, labels = validate_data(checked, X, y, accept_sparse=SPARSE)
-        data = canonical(data)
+        data, labels = check_data(checked, X, y)
         classes, index = encode_labels(labels)
         weight = check_weights(sample_weight, data, self.class_weight, classes, index)
-        path = self._earlier_path(data.shape[1], classes)
+        earlier = self._earlier_path(data.shape[1], classes)
         if weight.min() == 0:
             kept = np.flatnonzero(weight)
             data, index, weight = data[kept], index[kept], weight[kept]
         pool = POOLS[self.pool]() if isinstance(self.pool, str) else clone(self.pool)
-        pool.fit(data, weight)
+        pool.fit(data, weight, centred=self.fit_intercept)
 
-        n_rounds = max(0, min(self.n_features, pool.n_atoms_) - len(path or ()))
+        n_rounds = max(0, min(self.n_features, pool.n_atoms_) - len(earlier or ()))
         fitted = partial(_fitted_attributes, checked, classes)
         callbacks = FitCallbacks(self, n_rounds, X, y, sample_weight)
         bar = progress_bar(n_rounds) if self.verbose else nullcontext(lambda round_: None)
         rows = Rows(data, index, weight, pool, classes.size, self.fit_intercept)
         refit, stopping = self._refit(), self._stopping()
+        path = None
         with rows, bar as advance:
             try:
-                if path is None:
+                if earlier is None:
                     path = rounds.begin(rows, refit, stopping)
                 else:
-                    path = rounds.resume(rows, refit, path)
+                    path = rounds.resume(rows, refit, earlier)
                 for round_ in rounds.run(rows, refit, stopping, path):
                     advance(round_)
-                    if callbacks.round_ended(partial(fitted, path)):
+                    if callbacks.round_ended(partial(_snapshot, fitted, path)):
                         path.stop_reason = StopReason.CALLBACK
                         break
                 rounds.finish(rows, refit, stopping, path)
@@ -229,8 +232,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
                     path.stop_reason = StopReason.INTERRUPTED
                     self._set_fitted(fitted(path))
                 raise
-        self._set_fitted(fitted(path))
         _warn_where_not_converged(path)
+        self._set_fitted(fitted(path))
         callbacks.fit_ended(partial(fitted, path))
         return self
 
@@ -365,6 +368,11 @@ def _fitted_attributes(
         "intercept_": model.intercept,
         "n_iter_": path.n_iter,
     }
+
+
+def _snapshot(fitted: Callable[[Path], dict[str, Any]], path: Path) -> dict[str, Any]:
+    """Return the attributes of a fit that ends here, apart from the one that goes on."""
+    return fitted(path.copy())
 
 
 def _warn_where_not_converged(path: Path) -> None:

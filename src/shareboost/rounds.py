@@ -146,4 +146,8 @@ def choose(scores: NDArray[np.float64], dtype: np.dtype) -> int:
     """
     rounding = 1e-9 if dtype == np.float64 else 1e-5
     best = scores.max(initial=-np.inf)
+    if not best < np.inf:
+        raise FloatingPointError(
+            f"The best score is {best}: the columns of X are too large, or not finite."
+        )
     return int(np.argmax(scores >= best - rounding * abs(best))) if best > -np.inf else 0

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from numbers import Number, Real
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from .losses import Labels
+
+# Sparse formats kept as they come; any other becomes the first.
+SPARSE = ("csr", "csc")
 
 ClassWeight = dict[Any, float] | str | None
 
@@ -23,12 +26,17 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real)
 
 
-def canonical(X: Any) -> Any:
-    """Return X; a sparse one without duplicate entries, and never changed in place."""
-    if sp.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
+def check_data(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+    """Return X and y as arrays; the estimator learns the number and names of columns."""
+    try:
+        return validate_data(estimator, X, y, accept_sparse=SPARSE)
+    except ValueError as error:
+        text = str(error)
+        if "inconsistent numbers of samples" in text:
+            raise ValueError(f"X and y differ in length: {text}. y takes a label a row.") from None
+        if re.search(r"\b[Xy]\b", text) or "eature names" in text:
+            raise
+        raise ValueError(f"X is not valid: {text}") from None
 
 
 def check_labels_of_one_type(y: Any) -> None:
@@ -38,13 +46,13 @@ def check_labels_of_one_type(y: Any) -> None:
     labels = list(y)
     if len(types := set(map(type, labels))) == 1 and types <= {str, int, bool}:
         return  # the common case, without a look at every label
-    kinds = {_kind(label) for label in labels}
+    kinds = {_kind(label): label for label in labels}
     if "missing" in kinds:
         raise ValueError("y has missing labels (None or NaN): it takes a label for every row.")
-    if kinds >= {"text", "number"}:
+    if kinds.keys() >= {"text", "number"}:
         raise ValueError(
-            "y mixes labels of several types, text and numbers: it takes labels that are "
-            "all text or all numbers."
+            f"y mixes text and numbers, {kinds['text']!r} and {kinds['number']!r} among them: it "
+            "takes labels that are all text or all numbers."
         )
 
 
@@ -60,7 +68,10 @@ def _kind(label: Any) -> str:
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Labels]:
     """Return the sorted classes and the index of each label among them."""
-    check_classification_targets(y)
+    try:
+        check_classification_targets(y)
+    except ValueError as error:
+        raise ValueError(f"y is not valid: {error}") from None
     classes, index = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(

@@ -49,8 +49,12 @@ class Pool(BaseEstimator, ABC):
     dtype_: np.dtype[Any]
 
     @abstractmethod
-    def fit(self, X: Any, weight: NDArray[np.float64]) -> Self:
-        """Learn what defines the atoms from rows of positive weight."""
+    def fit(self, X: Any, weight: NDArray[np.float64], centred: bool = True) -> Self:
+        """Learn what defines the atoms from rows of positive weight.
+
+        ``centred`` tells whether columns will be trained on about their mean, as they
+        are where there is an intercept.
+        """
 
     @abstractmethod
     def encode(self, X: Any, rows: slice) -> Any:

@@ -56,7 +56,8 @@ class Columns(Pool):
         What a column is divided by before it is scored and trained on. The scale folds
         back into the model's weights, which speak of the user's own units.
 
-        - ``"deviation"``: its weighted standard deviation.
+        - ``"deviation"``: its weighted standard deviation; without an intercept that
+          about zero.
         - ``"maxabs"``: its largest magnitude, so that ``-1 <= x <= 1`` as the paper's
           analysis assumes. A heavy-tailed column (word counts) all but vanishes.
         - ``"none"``: 1; the columns are taken as they come.
@@ -74,7 +75,7 @@ class Columns(Pool):
     def __init__(self, scale: str = "deviation"):
         self.scale = scale
 
-    def fit(self, X: Any, weight: NDArray[np.float64]) -> Self:
+    def fit(self, X: Any, weight: NDArray[np.float64], centred: bool = True) -> Self:
         if self.scale not in SCALES:
             raise ValueError(
                 f"scale={self.scale!r} is not valid for Columns: it takes one of {SCALES}."
@@ -85,7 +86,8 @@ class Columns(Pool):
         # Two neighbouring numbers of a type are one number and its rounding.
         rounding = np.finfo(X.dtype).eps if X.dtype.kind == "f" else 0.0
         self.varies_ = (high / 2 - low / 2 > rounding * largest) & (deviation > 0.0)
-        scale = {"deviation": _rounded(deviation), "maxabs": largest, "none": np.ones_like(mean)}[
+        about = deviation if centred else np.hypot(deviation, mean)
+        scale = {"deviation": _rounded(about), "maxabs": largest, "none": np.ones_like(mean)}[
             self.scale
         ]
         self.scale_ = np.where(self.varies_, scale, 1.0)
@@ -207,6 +209,7 @@ def _sparse_moments(X: Any, weight: NDArray[np.float64]) -> _Moments:
     step = max(1, CHUNK_BYTES * X.shape[1] // (8 * max(1, X.nnz)))
     for start in range(0, X.shape[1], step):
         part = X[:, start : start + step].astype(np.float64)
+        part.sum_duplicates()  # of this copy
         low, high = min_max_axis(part, axis=0)
         unit = _range_or_one(low, high)
         part.data /= np.repeat(unit, np.diff(part.indptr))

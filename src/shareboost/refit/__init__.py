@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +30,7 @@ class Status:
     iterations: int
     gradient: float  # largest l1 norm, over classes, of a selected column's gradient
     tolerance: float
-    max_iter: int
-
-    @property
-    def advice(self) -> str:
-        """What to change where the refit did not converge."""
-        if self.iterations >= self.max_iter:
-            return (
-                f"Raise max_iter={self.max_iter} or tol, scale the columns alike, or set a "
-                "larger alpha where the classes are separable."
-            )
-        return "Rounding allows no better: raise tol, or give X in float64."
+    advice: str  # what to change if that was not reached
 
     @property
     def converged(self) -> bool:
@@ -75,7 +66,17 @@ class Refit:
                 f"The loss is {end.value} in {rows.pool.dtype_}: alpha={self.alpha:g}, "
                 f"margin={self.loss.margin:g} or the scale of the columns is too large."
             )
-        return end.W, Status(end.loss, iterations, end.reached, tolerance, self.max_iter)
+        advice = self._advice(iterations, rows.pool.dtype_)
+        return end.W, Status(end.loss, iterations, end.reached, tolerance, advice)
+
+    def _advice(self, iterations: int, dtype: np.dtype[Any]) -> str:
+        if iterations >= self.max_iter:
+            return (
+                f"Raise max_iter={self.max_iter} or tol, scale the columns alike, or set a "
+                "larger alpha where the classes are separable."
+            )
+        wider = ", or give X in float64" if dtype == np.float32 else ""
+        return f"Rounding allows no better step in {dtype}: raise tol{wider}."
 
 
 __all__ = ["SOLVERS", "Refit", "Status"]

@@ -40,11 +40,15 @@ def line_search(objective: Objective, here: Evaluation, direction: Vector) -> Ev
 
 
 def _next_length(low: float, low_slope: float, high: float, high_slope: float) -> float:
-    """Return a trial length inside (low, high): by the secant of the slopes, else nearer low."""
+    """Return a trial length inside (low, high): by the secant of the slopes, else nearer low.
+
+    Never past the middle: on a profile with a kink, as of an example confidently wrong,
+    the secant stays near ``high`` and the bracket would hardly shrink.
+    """
     if not np.isfinite(high):
         return 4.0 * low
     width = high - low
     if high_slope > low_slope:
         secant = low - low_slope * width / (high_slope - low_slope)
-        return float(np.clip(secant, low + 0.01 * width, high - 0.1 * width))
+        return float(np.clip(secant, low + 0.01 * width, low + 0.5 * width))
     return low + 0.1 * width
