@@ -27,10 +27,13 @@ def products(X):
 
 data = load_dataset("{name}")
 change = {change}
-X_train, X_test = change(data.X_train), change(data.X_test)
+order, seed = np.arange(len(data.y_train)), {seed}
+if seed is not None:
+    order = np.random.default_rng(seed).permutation(order)
+X_train, X_test, y_train = change(data.X_train)[order], change(data.X_test), data.y_train[order]
 clf = ShareBoostClassifier(50)
 started = time.perf_counter()
-clf.fit(X_train, data.y_train)
+clf.fit(X_train, y_train)
 seconds = time.perf_counter() - started
 print(json.dumps(dict(
     seconds=seconds,
@@ -59,27 +62,35 @@ ShareBoostClassifier(20).fit(X, y)
 print(json.dumps(dict(seconds=time.perf_counter() - started)))
 """
 
+
+def fit(name: str, change: str, seed: int | None = None) -> str:
+    return FIT.format(name=name, change=change, seed=seed)
+
+
+# A title and the programs to run; one program is run several times.
 FIGURES = [
-    ("Isolet, 50 of 617 columns", FIT.format(name="isolet", change="lambda X: X")),
-    ("Pendigits, 50 of 120 products", FIT.format(name="pendigits", change="products")),
-    ("import, after scikit-learn's", IMPORT),
-    ("import and first fit on digits, 20 columns", FIRST_FIT),
+    ("Isolet, 50 of 617 columns", [fit("isolet", "lambda X: X")]),
+    ("the same, rows in 10 other orders", [fit("isolet", "lambda X: X", s) for s in range(10)]),
+    ("Pendigits, 50 of 120 products", [fit("pendigits", "products")]),
+    ("the same, rows in 10 other orders", [fit("pendigits", "products", s) for s in range(10)]),
+    ("import, after scikit-learn's", [IMPORT]),
+    ("import and first fit on digits, 20 columns", [FIRST_FIT]),
 ]
 
 
-def measure(code: str, repeats: int) -> dict[str, list[float]]:
+def measure(codes: list[str], repeats: int) -> dict[str, list[float]]:
     runs = [
         json.loads(subprocess.run([sys.executable, "-c", code], stdout=-1, check=True).stdout)
-        for _ in range(repeats)
+        for code in (codes if len(codes) > 1 else codes * repeats)
     ]
     return {key: [run[key] for run in runs] for key in runs[0]}
 
 
-def cell(values: list[float] | None, form: str, spread: bool = False) -> str:
+def cell(values: list[float] | None, form: str) -> str:
     if values is None:
         return ""
     text = form.format(statistics.median(values))
-    if spread:
+    if max(values) > min(values):
         text += f" ({form.format(min(values))} to {form.format(max(values))})"
     return text
 
@@ -94,10 +105,10 @@ if __name__ == "__main__":
     )
     print("| what | seconds | test error | training loss | peak memory |")
     print("|---|---|---|---|---|")
-    for title, code in FIGURES:
-        found = measure(code, repeats)
+    for title, codes in FIGURES:
+        found = measure(codes, repeats)
         cells = [
-            cell(found["seconds"], "{:.2f}", spread=True),
+            cell(found["seconds"], "{:.2f}"),
             cell(found.get("error"), "{:.2f}%"),
             cell(found.get("loss"), "{:.4f}"),
             cell(found.get("megabytes"), "{:.0f} MB"),
