@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
@@ -223,7 +223,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
                     path = rounds.resume(rows, refit, earlier)
                 for round_ in rounds.run(rows, refit, stopping, path):
                     advance(round_)
-                    if callbacks.round_ended(partial(_snapshot, fitted, path)):
+                    if callbacks.round_ended(partial(fitted, path)):
                         path.stop_reason = StopReason.CALLBACK
                         break
                 rounds.finish(rows, refit, stopping, path)
@@ -362,17 +362,12 @@ def _fitted_attributes(
     return {
         **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
         "classes_": classes,
-        "path_": path,
+        "path_": path.copy(),  # a run may go on from here without this fit
         "selected_": path.selected,
         "coef_": model.coef,
         "intercept_": model.intercept,
         "n_iter_": path.n_iter,
     }
-
-
-def _snapshot(fitted: Callable[[Path], dict[str, Any]], path: Path) -> dict[str, Any]:
-    """Return the attributes of a fit that ends here, apart from the one that goes on."""
-    return fitted(path.copy())
 
 
 def _warn_where_not_converged(path: Path) -> None:

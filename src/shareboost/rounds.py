@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .path import Path, Round, StopReason
-from .pools import Pool
 from .refit import Refit
 from .rows import Block, Rows
 
@@ -109,7 +108,7 @@ def score_atoms(
     """
     while True:
         rows.evaluate(path.last.W, refit.loss)  # rho, left as residuals in the blocks
-        scores = np.where(unchosen, atom_scores(rows, rows.pool), -np.inf)
+        scores = np.where(unchosen, atom_scores(rows), -np.inf)
         best, left = scores.max(initial=-np.inf), path.last.status
         loose = left.gradient > 2.0 * stopping.refit_tol * best
         if best < stopping.tol or not loose or not left.converged:
@@ -125,8 +124,9 @@ def tighten(rows: Rows, refit: Refit, tolerance: float, round_: Round) -> Round:
     return replace(round_, W=W, status=status, seconds=seconds)
 
 
-def atom_scores(rows: Rows, pool: Pool) -> NDArray[np.float64]:
-    """Return eq. (7) for every atom at the point evaluated last."""
+def atom_scores(rows: Rows) -> NDArray[np.float64]:
+    """Return eq. (7) for every atom of the pool at the point evaluated last."""
+    pool = rows.pool
 
     def part(block: Block) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         stats = pool.stats(block.data, block.residual)

@@ -1,4 +1,4 @@
-"""Checks of labels and weights; each error names the argument, its value and what it takes."""
+"""Checks of rows, labels and weights; errors name the argument, its value and what it takes."""
 
 from __future__ import annotations
 
