@@ -123,11 +123,11 @@ def test_an_interrupted_fit_leaves_its_finished_rounds(digits, monkeypatch):
     whole = ShareBoostClassifier(10).fit(X, y)
     original, calls = Columns.stats, []
 
-    def interrupted(self, data, residual):
+    def interrupted(self, *arguments):
         calls.append(None)
         if len(calls) == 6:
             raise KeyboardInterrupt
-        return original(self, data, residual)
+        return original(self, *arguments)
 
     monkeypatch.setattr(Columns, "stats", interrupted)
     clf = ShareBoostClassifier(10)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from shareboost import ShareBoostClassifier, bounds
 from shareboost.path import StopReason
 from shareboost.pools import Columns
-from shareboost.rounds import choose
 
 
 def exact(n_features, scale="deviation", **parameters):
@@ -131,13 +130,6 @@ def test_ties_go_to_the_lowest_atom(digits):
     first = ShareBoostClassifier(6).fit(X, y).selected_
     doubled = ShareBoostClassifier(6).fit(np.hstack([X, X]), y).selected_
     assert np.array_equal(first, doubled)
-
-
-def test_choose_treats_rounding_as_a_tie():
-    scores = np.array([0.5, 1.0 - 1e-13, 1.0, 1.0 + 1e-13, 0.9])
-    assert choose(scores, np.dtype(np.float64)) == 1
-    assert choose(np.array([-np.inf, 0.3, 0.3000001]), np.dtype(np.float32)) == 1
-    assert choose(np.array([-np.inf, 0.3, 0.3001]), np.dtype(np.float32)) == 2
 
 
 @settings(max_examples=20)

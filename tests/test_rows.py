@@ -26,9 +26,8 @@ def small_blocks(monkeypatch):
 def test_evaluate_equals_the_naive_loss_and_gradient(problem, intercept, make, small_blocks):
     X, y = problem
     weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
-    rows = make_rows(make(X), y, weight, intercept=intercept)
-    assert len(rows.blocks) > 1
-    with rows:
+    with make_rows(make(X), y, weight, intercept=intercept) as rows:
+        assert len(rows.blocks) > 1
         rows.append(3)
         rows.append(0)
         W = np.random.default_rng(1).normal(size=(4, rows.n_columns))
@@ -99,5 +98,43 @@ def test_float32_and_integer_rows_are_not_copied(problem):
     X, y = problem
     for dtype in (np.float32, np.float64, np.int32, np.uint8):
         data = np.round(X * 100).astype(dtype)
-        rows = make_rows(data, y)
-        assert all(np.shares_memory(block.data, data) for block in rows.blocks)
+        with make_rows(data, y) as rows:
+            assert all(np.shares_memory(block.data, data) for block in rows.blocks)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_centred_residuals_correlate_as_with_centred_columns(problem, intercept, small_blocks):
+    X, y = problem
+    X = X + 5.0
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
+    with make_rows(X, y, weight, intercept=intercept) as rows:
+        rows.evaluate(np.ones((4, rows.n_columns)), LogisticLoss())
+        found = np.hstack(rows.centred_residuals()) @ X
+        residual = np.hstack([block.residual for block in rows.blocks])
+    if intercept:
+        assert np.abs(residual.sum(axis=1)).max() > 1.0  # so that centring matters
+        X = X - weight @ X / weight.sum()
+    assert np.allclose(found, residual @ X)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_the_gram_matrix_grows_with_the_columns(problem, intercept, small_blocks):
+    X, y = problem
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
+    with make_rows(X, y, weight, intercept=intercept) as rows:
+        for atom in (3, 0, 7):
+            rows.append(atom)
+        A = np.hstack([block.columns[: rows.n_columns] for block in rows.blocks])
+    assert np.allclose(rows.gram.matrix, (A * weight) @ A.T / weight.sum())
+
+
+def test_a_failed_encoding_gives_the_threads_back(problem):
+    from threadpoolctl import ThreadpoolController
+
+    X, y = problem
+    before = [lib["num_threads"] for lib in ThreadpoolController().info()]
+    rows = make_rows(X, y)
+    rows.pool = None
+    with pytest.raises(AttributeError), rows:
+        pass
+    assert [lib["num_threads"] for lib in ThreadpoolController().info()] == before

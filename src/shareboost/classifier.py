@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
-from contextlib import nullcontext
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -28,7 +27,7 @@ from .model import Model
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool
-from .progress import progress_bar
+from .progress import progress_bars, rounds_bar
 from .refit import SOLVERS, Refit
 from .rows import Rows
 from .validation import (
@@ -196,42 +195,41 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
             (Ctrl-C) raises ``KeyboardInterrupt`` and leaves the finished rounds.
         """
         check_labels_of_one_type(y)
+        pool = self._pool()
         # Validation writes attributes: on a copy, so that a failed fit changes nothing.
         checked = copy.copy(self)
-        data, labels = check_data(checked, X, y)
+        data, labels = check_data(checked, X, y, pool.allows_nan)
         classes, index = encode_labels(labels)
         weight = check_weights(sample_weight, data, self.class_weight, classes, index)
         earlier = self._earlier_path(data.shape[1], classes)
         if weight.min() == 0:
             kept = np.flatnonzero(weight)
             data, index, weight = data[kept], index[kept], weight[kept]
-        pool = POOLS[self.pool]() if isinstance(self.pool, str) else clone(self.pool)
-        pool.fit(data, weight, centred=self.fit_intercept)
-
-        n_rounds = max(0, min(self.n_features, pool.n_atoms_) - len(earlier or ()))
         fitted = partial(_fitted_attributes, checked, classes)
-        callbacks = FitCallbacks(self, n_rounds, X, y, sample_weight)
-        bar = progress_bar(n_rounds) if self.verbose else nullcontext(lambda round_: None)
-        rows = Rows(data, index, weight, pool, classes.size, self.fit_intercept)
         refit, stopping = self._refit(), self._stopping()
         path = None
-        with rows, bar as advance:
-            try:
-                if earlier is None:
-                    path = rounds.begin(rows, refit, stopping)
-                else:
-                    path = rounds.resume(rows, refit, earlier)
-                for round_ in rounds.run(rows, refit, stopping, path):
-                    advance(round_)
-                    if callbacks.round_ended(partial(fitted, path)):
-                        path.stop_reason = StopReason.CALLBACK
-                        break
-                rounds.finish(rows, refit, stopping, path)
-            except KeyboardInterrupt:
-                if path:
-                    path.stop_reason = StopReason.INTERRUPTED
-                    self._set_fitted(fitted(path))
-                raise
+        with progress_bars(bool(self.verbose)):
+            pool.fit(data, weight, centred=self.fit_intercept)
+            n_rounds = max(0, min(self.n_features, pool.n_atoms_) - len(earlier or ()))
+            callbacks = FitCallbacks(self, n_rounds, X, y, sample_weight)
+            with Rows(data, index, weight, pool, classes.size, self.fit_intercept) as rows:
+                advance = rounds_bar(n_rounds)
+                try:
+                    if earlier is None:
+                        path = rounds.begin(rows, refit, stopping)
+                    else:
+                        path = rounds.resume(rows, refit, earlier)
+                    for round_ in rounds.run(rows, refit, stopping, path):
+                        advance(round_)
+                        if callbacks.round_ended(partial(fitted, path)):
+                            path.stop_reason = StopReason.CALLBACK
+                            break
+                    rounds.finish(rows, refit, stopping, path)
+                except KeyboardInterrupt:
+                    if path:
+                        path.stop_reason = StopReason.INTERRUPTED
+                        self._set_fitted(fitted(path))
+                    raise
         _warn_where_not_converged(path)
         self._set_fitted(fitted(path))
         callbacks.fit_ended(partial(fitted, path))
@@ -296,8 +294,13 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._pool().allows_nan
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _pool(self) -> Pool:
+        """Return the pool to fit, apart from the parameter."""
+        return POOLS[self.pool]() if isinstance(self.pool, str) else clone(self.pool)
 
     def _refit(self) -> Refit:
         penalty = PENALTIES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
@@ -333,7 +336,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         return Model(self.path_.features.first(self.selected_.size), self.coef_, self.intercept_)
 
     def _check_rows(self, X: Any) -> Any:
-        return validate_data(self, X, accept_sparse=SPARSE, reset=False)
+        finite = "allow-nan" if self._pool().allows_nan else True
+        return validate_data(self, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite)
 
     def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:
         check_is_fitted(self)

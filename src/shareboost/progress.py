@@ -1,16 +1,29 @@
-"""One progress bar over rounds, with the loss and the time left."""
+"""Progress bars: one for the rounds, with the loss, and one for each long preparation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, TypeVar
 
-from .path import Round
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+    from .path import Round
+
+Item = TypeVar("Item")
+
+# The bars of the fit that this thread is in, if it shows any.
+_shown: ContextVar[Progress | None] = ContextVar("shown", default=None)
 
 
 @contextmanager
-def progress_bar(n_rounds: int) -> Iterator[Callable[[Round], None]]:
-    """Show a bar of ``n_rounds``; yield the function to call after each round."""
+def progress_bars(show: bool) -> Iterator[None]:
+    """Show the bars of everything that ``track`` and ``rounds_bar`` are called for inside."""
+    if not show:
+        yield
+        return
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -22,18 +35,42 @@ def progress_bar(n_rounds: int) -> Iterator[Callable[[Round], None]]:
     )
 
     columns = (
-        TextColumn("ShareBoost"),
+        TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("loss {task.fields[loss]}"),
+        TextColumn("{task.fields[note]}"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task("rounds", total=n_rounds, loss="-")
+        token = _shown.set(progress)
+        try:
+            yield
+        finally:
+            _shown.reset(token)
 
-        def advance(round_: Round) -> None:
-            progress.update(task, advance=1, loss=f"{round_.loss:.4f}")
 
-        yield advance
+def track(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
+    """Yield the items; a bar, where bars are shown, counts them up to ``total``."""
+    progress = _shown.get()
+    if progress is None:
+        yield from items
+        return
+    task = progress.add_task(what, total=total, note="")
+    for item in items:
+        yield item
+        progress.update(task, advance=1)
+
+
+def rounds_bar(n_rounds: int) -> Callable[[Round], None]:
+    """Return the function to call after each round."""
+    progress = _shown.get()
+    if progress is None:
+        return lambda round_: None
+    task = progress.add_task("rounds", total=n_rounds, note="")
+
+    def advance(round_: Round) -> None:
+        progress.update(task, advance=1, note=f"loss {round_.loss:.4f}")
+
+    return advance

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .path import Path, Round, StopReason
 from .refit import Refit
-from .rows import Block, Rows
+from .rows import Rows
+from .select import Choice, best_atom
 
 
 @dataclass(frozen=True)
@@ -72,20 +72,14 @@ def run(rows: Rows, refit: Refit, stopping: Stopping, path: Path) -> Iterator[Ro
     """Extend the path round by round to ``n_features``; yield each finished round."""
     started = perf_counter() - path.last.seconds
     path.finish = path.stop_reason = None
-    unchosen = np.ones(rows.pool.n_atoms_, dtype=bool)
-    unchosen[path.selected] = False
     while len(path) < stopping.n_features:
-        scores = score_atoms(rows, refit, stopping, path, unchosen)  # step 3
-        atom = choose(scores, rows.pool.dtype_)  # step 4
-        score = float(scores[atom])
-        if score < stopping.tol:
-            gone = score == -np.inf
-            path.stop_reason = StopReason.EXHAUSTED if gone else StopReason.NO_GAIN
+        best = choose(rows, refit, stopping, path)  # steps 3 and 4
+        if best is None or best.score < stopping.tol:
+            path.stop_reason = StopReason.NO_GAIN if best else StopReason.EXHAUSTED
             break
-        rows.append(atom)  # step 5: I <- I + {r}
-        unchosen[atom] = False
-        W, status = refit(rows, path.last.W, stopping.refit_tol * score)  # step 6
-        round_ = Round(atom, score, W, status, perf_counter() - started)
+        rows.append(best.atom)  # step 5: I <- I + {r}
+        W, status = refit(rows, path.last.W, stopping.refit_tol * best.score)  # step 6
+        round_ = Round(best.atom, best.score, W, status, perf_counter() - started)
         path.add(round_, rows.pool, rows.centers, rows.scales)
         yield round_
     else:
@@ -98,22 +92,22 @@ def finish(rows: Rows, refit: Refit, stopping: Stopping, path: Path) -> None:
         path.finish = tighten(rows, refit, stopping.finish_tol, path.last)
 
 
-def score_atoms(
-    rows: Rows, refit: Refit, stopping: Stopping, path: Path, unchosen: NDArray[np.bool_]
-) -> NDArray[np.float64]:
-    """Return eq. (7) for every unchosen atom, -inf for the others.
+def choose(rows: Rows, refit: Refit, stopping: Stopping, path: Path) -> Choice | None:
+    """Return the unchosen atom that is best by eq. (7), or None where none is left.
 
     Where the scores fell so far that the last refit is too loose for them, the chosen
     columns have more to give than a new one: they are refit further first.
     """
     while True:
         rows.evaluate(path.last.W, refit.loss)  # rho, left as residuals in the blocks
-        scores = np.where(unchosen, atom_scores(rows), -np.inf)
-        best, left = scores.max(initial=-np.inf), path.last.status
-        loose = left.gradient > 2.0 * stopping.refit_tol * best
-        if best < stopping.tol or not loose or not left.converged:
-            return scores
-        path.last = tighten(rows, refit, stopping.refit_tol * best, path.last)
+        best = best_atom(rows, path.selected)
+        if best is None or best.score < stopping.tol:
+            return best
+        left = path.last.status
+        loose = left.gradient > 2.0 * stopping.refit_tol * best.score
+        if not loose or not left.converged:
+            return best
+        path.last = tighten(rows, refit, stopping.refit_tol * best.score, path.last)
 
 
 def tighten(rows: Rows, refit: Refit, tolerance: float, round_: Round) -> Round:
@@ -122,32 +116,3 @@ def tighten(rows: Rows, refit: Refit, tolerance: float, round_: Round) -> Round:
     W, status = refit(rows, round_.W, tolerance)
     seconds = round_.seconds + perf_counter() - started
     return replace(round_, W=W, status=status, seconds=seconds)
-
-
-def atom_scores(rows: Rows) -> NDArray[np.float64]:
-    """Return eq. (7) for every atom of the pool at the point evaluated last."""
-    pool = rows.pool
-
-    def part(block: Block) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
-        stats = pool.stats(block.data, block.residual)
-        return stats, block.residual.sum(axis=1, dtype=np.float64)
-
-    stats, residual_sum = rows.total(part)
-    if not rows.intercept:
-        residual_sum[:] = 0.0
-    return pool.scores(stats, residual_sum) / rows.total_weight
-
-
-def choose(scores: NDArray[np.float64], dtype: np.dtype) -> int:
-    """Return the lowest atom among those whose score is the largest, up to rounding.
-
-    Equal columns at unlike places may be summed in unlike orders, so scores that
-    differ by less than that rounding count as tied: a run is the same on any machine.
-    """
-    rounding = 1e-9 if dtype == np.float64 else 1e-5
-    best = scores.max(initial=-np.inf)
-    if not best < np.inf:
-        raise FloatingPointError(
-            f"The best score is {best}: the columns of X are too large, or not finite."
-        )
-    return int(np.argmax(scores >= best - rounding * abs(best))) if best > -np.inf else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -12,8 +12,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .gram import Gram
 from .losses import Floats, Labels, LogisticLoss
 from .pools import Pool
+from .progress import track
 from .threads import single_threaded_blas
 
 # Rows a block. Measured at 60000 x 200 columns, 10 classes, two threads: blocks of
@@ -77,47 +79,65 @@ class Rows:
         self.total_weight = float(weight.sum())
         self.centers: list[float] = []  # of the appended columns
         self.scales: list[float] = []
-        if hasattr(X, "tocsr"):
-            X = X.tocsr()
-        n_blocks = -(-y.size // BLOCK_ROWS)
-        edges = np.linspace(0, y.size, n_blocks + 1).astype(int)
-        self.blocks = []
-        for start, stop in pairwise(edges):
-            rows = slice(int(start), int(stop))
-            n = rows.stop - rows.start
-            block = Block(
-                data=pool.encode(X, rows),
-                y=y[rows],
-                weight=weight[rows].astype(pool.dtype_),
-                columns=np.empty((8, n), dtype=pool.dtype_),
-                residual=np.empty((n_classes, n), dtype=pool.dtype_),
-            )
-            if intercept:
-                block.columns[0] = 1.0
-            self.blocks.append(block)
+        self.gram = Gram(float(np.finfo(pool.dtype_).eps))
+        self.blocks: list[Block] = []
+        self._source = (X.tocsr() if hasattr(X, "tocsr") else X, y, weight)
         self._resources = ExitStack()
-        self._map: Callable[..., Any] = map
+        self._map: Callable[..., Iterator[Any]] = map
 
     def __enter__(self) -> Self:
         threads = self._resources.enter_context(single_threaded_blas)
-        if min(threads, len(self.blocks)) > 1:
-            executor = ThreadPoolExecutor(min(threads, len(self.blocks)))
+        if threads > 1:
+            executor = ThreadPoolExecutor(threads)
             self._map = self._resources.enter_context(executor).map
+        try:
+            self._encode(*self._source)
+            del self._source
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *exception: object) -> None:
         self._map = map
         self._resources.close()
 
+    def _encode(self, X: Any, y: Labels, weight: NDArray[np.float64]) -> None:
+        """Cut the rows into blocks in the pool's encoding."""
+        n_blocks = -(-y.size // BLOCK_ROWS)
+        edges = np.linspace(0, y.size, n_blocks + 1).astype(int).tolist()
+
+        def block(rows: slice) -> Block:
+            n = rows.stop - rows.start
+            block = Block(
+                data=self.pool.encode(X, rows),
+                y=y[rows],
+                weight=weight[rows].astype(self.pool.dtype_),
+                columns=np.empty((8, n), dtype=self.pool.dtype_),
+                residual=np.empty((self.n_classes, n), dtype=self.pool.dtype_),
+            )
+            if self.intercept:
+                block.columns[0] = 1.0
+            return block
+
+        rows = [slice(*pair) for pair in pairwise(edges)]
+        self.blocks = list(track(self.map(block, rows), "encoding rows", len(rows)))
+        if self.intercept:
+            self.gram.extend(np.ones((1, 1)))
+
     @property
     def n_columns(self) -> int:
         """Columns in use, the intercept's included."""
         return int(self.intercept) + len(self.scales)
 
+    def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        """Yield ``task(item)`` for each item in order, computed by all threads."""
+        return self._map(task, items)
+
     def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
         """Return the sum over blocks of each value that ``part(block)`` returns, in float64."""
         sums: list[Any] | None = None
-        for values in self._map(part, self.blocks):
+        for values in self.map(part, self.blocks):
             if sums is None:
                 sums = [np.array(value, dtype=np.float64) for value in values]
             else:
@@ -128,29 +148,47 @@ class Rows:
 
     def append(self, atom: int) -> None:
         """Append the atom's columns to every block, scaled and, with an intercept, centred."""
-
-        def raw(block: Block) -> NDArray[np.float64]:
-            # Contiguous, so that dense and sparse columns are summed in the same order.
-            return np.ascontiguousarray(self.pool.columns(block.data, atom), dtype=np.float64)
-
         scales = self.pool.scales(atom)
-        centers = np.zeros(scales.size)
-        if self.intercept:
-            (centers,) = self.total(lambda block: (raw(block) @ block.weight,))
-            centers /= self.total_weight
         start, stop = self.n_columns, self.n_columns + scales.size
 
-        def write(block: Block) -> tuple[()]:
+        def write(block: Block) -> tuple[NDArray[np.float64]]:
             if stop > block.columns.shape[0]:
                 grown = np.empty((2 * stop, block.y.size), dtype=block.columns.dtype)
                 grown[:start] = block.columns[:start]
                 block.columns = grown
-            block.columns[start:stop] = (raw(block) - centers[:, None]) / scales[:, None]
-            return ()
+            block.columns[start:stop] = self.pool.columns(block.data, atom)
+            raw = block.columns[start:stop].astype(np.float64)
+            return (raw @ block.weight if self.intercept else np.zeros(scales.size),)
 
-        self.total(write)
+        (centers,) = self.total(write)
+        centers /= self.total_weight
+
+        def scale(block: Block) -> tuple[Floats]:
+            new = block.columns[start:stop]
+            new[:] = (new.astype(np.float64) - centers[:, None]) / scales[:, None]
+            return ((new * block.weight) @ block.columns[:stop].T,)
+
+        (products,) = self.total(scale)
+        self.gram.extend(products / self.total_weight)
         self.centers += centers.tolist()
         self.scales += scales.tolist()
+
+    def centred_residuals(self) -> list[Floats]:
+        """Return the residual of each block less ``weight`` times its weighted mean.
+
+        Its correlation with a column is that of the residual with the centred column.
+        Without an intercept columns are not centred: the residuals as they are.
+        """
+        dtype = self.pool.stats_dtype
+        if not self.intercept:
+            return [block.residual.astype(dtype) for block in self.blocks]
+        (total,) = self.total(lambda block: (block.residual.sum(axis=1, dtype=np.float64),))
+        mean = total[:, None] / self.total_weight
+        return list(
+            self.map(
+                lambda block: (block.residual - mean * block.weight).astype(dtype), self.blocks
+            )
+        )
 
     def evaluate(
         self, W: NDArray[np.float64], loss: LogisticLoss

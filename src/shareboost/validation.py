@@ -26,10 +26,13 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Real)
 
 
-def check_data(estimator: Any, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+def check_data(
+    estimator: Any, X: Any, y: Any, allows_nan: bool = False
+) -> tuple[Any, NDArray[Any]]:
     """Return X and y as arrays; the estimator learns the number and names of columns."""
+    finite = "allow-nan" if allows_nan else True
     try:
-        return validate_data(estimator, X, y, accept_sparse=SPARSE)
+        return validate_data(estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite)
     except ValueError as error:
         text = str(error)
         if "inconsistent numbers of samples" in text:

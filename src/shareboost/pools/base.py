@@ -9,6 +9,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+Floats = NDArray[np.floating]
 
 
 class Features(Protocol):
@@ -42,42 +45,76 @@ class Pool(BaseEstimator, ABC):
     sum over examples, and the norm of a sum is not the sum of norms. Only the total
     over all blocks is scored.
 
+    Atoms are numbered ``0 .. n_atoms_ - 1`` and scored in ``parts``, ranges of atoms
+    whose statistics are small enough to be held at once, each by one thread. So memory
+    is bounded by a part, not by the number of atoms.
+
     Fitting sets ``n_atoms_`` and ``dtype_`` (the floating type of its columns).
     """
 
     n_atoms_: int
     dtype_: np.dtype[Any]
 
+    @property
+    def allows_nan(self) -> bool:
+        """Whether X may hold NaN."""
+        return False
+
+    @property
+    def stats_dtype(self) -> np.dtype[Any]:
+        """The floating type in which ``stats`` wants the residual."""
+        return self.dtype_
+
     @abstractmethod
-    def fit(self, X: Any, weight: NDArray[np.float64], centred: bool = True) -> Self:
-        """Learn what defines the atoms from rows of positive weight.
+    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        """Learn what defines the atoms from rows of positive weight (default: all 1).
 
         ``centred`` tells whether columns will be trained on about their mean, as they
         are where there is an intercept.
         """
+
+    def parts(self) -> Sequence[slice]:
+        """Return ranges of atoms that together are all of them, in order."""
+        check_is_fitted(self)
+        return [slice(0, self.n_atoms_)]
 
     @abstractmethod
     def encode(self, X: Any, rows: slice) -> Any:
         """Return a block of rows of X in the form that ``stats`` and ``columns`` read."""
 
     @abstractmethod
-    def stats(self, data: Any, residual: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return a statistic of the block that adds over blocks; residual is (k, n)."""
+    def stats(
+        self,
+        data: Any,
+        residual: Floats,
+        part: slice,
+        out: NDArray[np.float64] | None = None,
+    ) -> Floats:
+        """Return a statistic of the block for a part's atoms; it adds over blocks.
 
-    @abstractmethod
-    def scores(
-        self, stats: NDArray[np.float64], residual_sum: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the l1 norm over classes of each atom's correlation, (n_atoms,).
-
-        ``residual_sum``, shape (k,), is the total residual of each class. It is zero
-        once the intercept is exactly refit; pools subtract an atom's mean times it,
-        which equals correlating with the centred atom. Without an intercept it is
-        passed as zero. An atom that must never be chosen scores ``-inf``.
+        Parameters
+        ----------
+        data :
+            A block, as ``encode`` made it.
+        residual : (k, n)
+            Where there is an intercept, less its weighted mean: that equals correlating
+            with centred columns, and no atom's mean need be known.
+        part : slice
+            One of ``parts()``.
+        out : array, optional
+            The statistic of earlier blocks, to add to and return.
         """
 
     @abstractmethod
-    def columns(self, data: Any, atom: int) -> NDArray[np.floating]:
+    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        """Return the l1 norm over classes of each atom's correlation, (atoms of the part,).
+
+        An atom of several columns scores the sum over them, section 3.2 of the paper.
+        An atom that must never be chosen scores ``-inf``.
+        """
+
+    @abstractmethod
+    def columns(self, data: Any, atom: int) -> Floats:
         """Return the columns of one atom on a block, (columns of the atom, n), in X's units."""
 
     @abstractmethod
@@ -87,3 +124,18 @@ class Pool(BaseEstimator, ABC):
     @abstractmethod
     def features(self, atoms: Sequence[int]) -> Features:
         """Return the given atoms as plain arrays, apart from the pool."""
+
+
+def added(out: NDArray[np.float64] | None, stats: Floats) -> Floats:
+    """Return ``out + stats``, in place, or the stats alone where there is no ``out``."""
+    return stats if out is None else np.add(out, stats, out=out)
+
+
+def weights_or_ones(X: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the weight of every row of X."""
+    return np.ones(X.shape[0]) if weight is None else weight
+
+
+def ranges(n: int, step: int) -> list[slice]:
+    """Return the slices of ``step`` that cover ``range(n)``."""
+    return [slice(i, min(i + step, n)) for i in range(0, n, step)]

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
+from sklearn.utils.validation import check_is_fitted
 
-from .base import Pool
+from .base import Floats, Pool, added, ranges, weights_or_ones
 
 # Rows are read in chunks of about this many bytes, so that a conversion (integers, or
 # moments in float64) never makes a second copy of X.
@@ -75,13 +76,13 @@ class Columns(Pool):
     def __init__(self, scale: str = "deviation"):
         self.scale = scale
 
-    def fit(self, X: Any, weight: NDArray[np.float64], centred: bool = True) -> Self:
+    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         if self.scale not in SCALES:
             raise ValueError(
                 f"scale={self.scale!r} is not valid for Columns: it takes one of {SCALES}."
             )
         moments = _sparse_moments if sp.issparse(X) else _dense_moments
-        low, high, mean, deviation = moments(X, weight)
+        low, high, mean, deviation = moments(X, weights_or_ones(X, weight))
         largest = np.maximum(np.abs(low), np.abs(high))
         # Two neighbouring numbers of a type are one number and its rounding.
         rounding = np.finfo(X.dtype).eps if X.dtype.kind == "f" else 0.0
@@ -91,42 +92,50 @@ class Columns(Pool):
             self.scale
         ]
         self.scale_ = np.where(self.varies_, scale, 1.0)
-        self.mean_ = mean
         self.n_atoms_ = int(mean.size)
         self.dtype_ = _float_type(X.dtype)
         offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
         sizes = largest[self.varies_]
-        self._sums_need_float64 = bool(
+        self.sums_need_float64_ = bool(
             (offset > LARGEST_OFFSET_IN_FLOAT32).any()
             or (sizes > LARGEST_SIZE_IN_FLOAT32).any()
             or (sizes < 1.0 / LARGEST_SIZE_IN_FLOAT32).any()
         )
         return self
 
+    @property
+    def stats_dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64) if self.sums_need_float64_ else self.dtype_
+
     def encode(self, X: Any, rows: slice) -> Any:
+        check_is_fitted(self)
         if sp.issparse(X):
             block = X[rows].tocsc()
-            return block.astype(self._stats_dtype, copy=False)
+            return block.astype(self.stats_dtype, copy=False)
         return X[rows]
 
-    def stats(self, data: Any, residual: NDArray[np.floating]) -> NDArray[np.floating]:
+    def stats(
+        self,
+        data: Any,
+        residual: Floats,
+        part: slice,
+        out: NDArray[np.float64] | None = None,
+    ) -> Floats:
         """Return the correlations, (k, d): ``residual @ data``."""
-        residual = residual.astype(self._stats_dtype, copy=False)
+        residual = residual.astype(self.stats_dtype, copy=False)
         if sp.issparse(data):
-            return (data.T @ np.ascontiguousarray(residual.T)).T
+            return added(out, (data.T @ np.ascontiguousarray(residual.T)).T)
         if data.dtype == residual.dtype:
-            return residual @ data
+            return added(out, residual @ data)
         total = np.zeros((residual.shape[0], data.shape[1]), dtype=residual.dtype)
         for rows in _chunks(data):
             total += residual[:, rows] @ data[rows].astype(residual.dtype)
-        return total
+        return added(out, total)
 
-    def scores(
-        self, stats: NDArray[np.float64], residual_sum: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
         norms = np.zeros(self.n_atoms_)
-        for correlations, total in zip(stats, residual_sum, strict=True):
-            norms += np.abs(correlations - total * self.mean_)
+        for correlations in stats:
+            norms += np.abs(correlations)
         norms /= self.scale_
         norms[~self.varies_] = -np.inf
         return norms
@@ -137,14 +146,12 @@ class Columns(Pool):
         return data[:, atom][np.newaxis]
 
     def scales(self, atom: int) -> NDArray[np.float64]:
+        check_is_fitted(self)
         return self.scale_[[atom]]
 
     def features(self, atoms: Sequence[int]) -> ColumnFeatures:
+        check_is_fitted(self)
         return ColumnFeatures(np.asarray(atoms, dtype=np.intp))
-
-    @property
-    def _stats_dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float64) if self._sums_need_float64 else self.dtype_
 
 
 def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
@@ -164,8 +171,7 @@ def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _chunks(X: NDArray[Any]) -> list[slice]:
-    step = max(1, CHUNK_BYTES // (8 * max(1, X.shape[1])))
-    return [slice(i, i + step) for i in range(0, X.shape[0], step)]
+    return ranges(X.shape[0], max(1, CHUNK_BYTES // (8 * max(1, X.shape[1]))))
 
 
 class _Moments(NamedTuple):

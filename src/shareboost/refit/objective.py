@@ -6,13 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import solve_triangular
 
 from ..losses import LogisticLoss
 from ..penalties import Penalty
 from ..rows import Block, Rows, may_overflow
 
 Vector = NDArray[np.float64]
+
+# Below this the classes are separated as far as rounding tells.
+SMALLEST_CURVATURE = 1e-12
 
 
 class Evaluation(NamedTuple):
@@ -30,12 +33,12 @@ class Evaluation(NamedTuple):
 class Objective:
     r"""F(W) = L(W) + alpha * penalty(W) over the selected columns.
 
-    L is the average loss. The solvers work on ``z = W C`` flattened, where ``C C^T``
-    is a quadratic model of F's curvature shared by all classes: the selected columns'
-    Gram matrix, each example weighted by the mean over classes of its curvature at the
-    starting point W, plus the penalty's mean curvature. A step of length one along the
-    negative gradient in z is then about a Newton step, and correlated columns or
-    columns of unlike scales cost nothing.
+    L is the average loss. The solvers work on ``z = sqrt(a) W C`` flattened, where
+    ``a C C^T`` is a quadratic model of F's curvature shared by all classes: a is the mean
+    over examples and classes of the loss's curvature at the starting point W, and
+    ``C C^T`` the selected columns' Gram matrix plus the penalty's mean curvature over a.
+    A step of length one along the negative gradient in z is then about a Newton step,
+    and correlated columns or columns of unlike scales cost nothing.
     """
 
     def __init__(
@@ -51,8 +54,13 @@ class Objective:
         self.penalty = penalty
         self.alpha = alpha
         at_start = self._at(W)
-        self.factor = self._curvature_factor(W)  # C, lower triangular
-        self.start = self._evaluation(W, (W @ self.factor).ravel(), *at_start)
+        curvature = self._mean_curvature()  # a
+        first = int(rows.intercept)
+        ridge = np.zeros(W.shape[1])
+        ridge[first:] = alpha * penalty.mean_curvature(W[:, first:]) / curvature
+        self.factor = rows.gram.factor(ridge)  # C, lower triangular
+        self.unit = np.sqrt(curvature)
+        self.start = self._evaluation(W, self.unit * (W @ self.factor).ravel(), *at_start)
 
     def moved_to(self, place: Evaluation) -> Objective:
         """Return the same function in coordinates chosen at another point."""
@@ -65,7 +73,7 @@ class Objective:
 
     def weights(self, z: Vector) -> NDArray[np.float64]:
         """Return W, (k, n_columns), from z."""
-        Z = z.reshape(self.rows.n_classes, -1)
+        Z = z.reshape(self.rows.n_classes, -1) / self.unit
         return solve_triangular(self.factor, Z.T, lower=True, trans="T", check_finite=False).T
 
     def curvature_product(self, direction: Vector) -> Vector:
@@ -110,27 +118,20 @@ class Objective:
         return Evaluation(W, z, loss, value, self._into_z(gradient), reached, noise)
 
     def _into_z(self, gradient: NDArray[np.float64]) -> Vector:
-        return solve_triangular(self.factor, gradient.T, lower=True, check_finite=False).T.ravel()
+        in_units = gradient.T / self.unit
+        return solve_triangular(self.factor, in_units, lower=True, check_finite=False).T.ravel()
 
     @property
     def _rounding(self) -> float:
         return float(np.finfo(self.rows.pool.dtype_).eps)
 
-    def _curvature_factor(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return C at the point evaluated last, W."""
+    def _mean_curvature(self) -> float:
+        """Return the mean curvature of L in a score, at the point evaluated last."""
 
         @may_overflow
         def part(block: Block) -> tuple[NDArray[np.floating]]:
-            columns = block.columns[: W.shape[1]]
             rho = self.loss.rho(block.residual, block.y, block.weight)
-            return ((columns * self.loss.mean_curvature(rho, block.weight)) @ columns.T,)
+            return (self.loss.mean_curvature(rho, block.weight).sum(dtype=np.float64),)
 
-        (curvature,) = self.rows.total(part)
-        curvature /= self.rows.total_weight
-        first = int(self.rows.intercept)
-        diagonal = np.einsum("cc->c", curvature)  # a view
-        diagonal[first:] += self.alpha * self.penalty.mean_curvature(W[:, first:])
-        # Keeps collinear columns apart by more than the rounding of the products.
-        diagonal *= 1.0 + 100.0 * self._rounding
-        diagonal += np.finfo(np.float64).tiny
-        return cholesky(curvature, lower=True, check_finite=False)
+        (total,) = self.rows.total(part)
+        return max(float(total) / self.rows.total_weight, SMALLEST_CURVATURE)
