@@ -2,9 +2,23 @@
 
 from .base import Features, Pool
 from .columns import ColumnFeatures, Columns
+from .products import ProductFeatures, Products
+from .stumps import StumpFeatures, Stumps
 
 POOLS: dict[str, type[Pool]] = {
     "columns": Columns,
+    "products": Products,
+    "stumps": Stumps,
 }
 
-__all__ = ["POOLS", "ColumnFeatures", "Columns", "Features", "Pool"]
+__all__ = [
+    "POOLS",
+    "ColumnFeatures",
+    "Columns",
+    "Features",
+    "Pool",
+    "ProductFeatures",
+    "Products",
+    "StumpFeatures",
+    "Stumps",
+]

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 Floats = NDArray[np.floating]
+Atoms = Sequence[int] | NDArray[np.intp]
 
 
 class Features(Protocol):
@@ -122,7 +123,7 @@ class Pool(BaseEstimator, ABC):
         """Return what each of the atom's columns is divided by in training."""
 
     @abstractmethod
-    def features(self, atoms: Sequence[int]) -> Features:
+    def features(self, atoms: Atoms) -> Features:
         """Return the given atoms as plain arrays, apart from the pool."""
 
 
@@ -139,3 +140,9 @@ def weights_or_ones(X: Any, weight: NDArray[np.float64] | None) -> NDArray[np.fl
 def ranges(n: int, step: int) -> list[slice]:
     """Return the slices of ``step`` that cover ``range(n)``."""
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return float32 where it holds every value of ``dtype``, else float64."""
+    exact = np.result_type(dtype, np.float32)
+    return np.dtype(np.float32) if exact == np.float32 else np.dtype(np.float64)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
-from .base import Floats, Pool, added, ranges, weights_or_ones
+from ..arguments import one_of
+from .base import Atoms, Floats, Pool, added, float_type, ranges, weights_or_ones
 
 # Rows are read in chunks of about this many bytes, so that a conversion (integers, or
 # moments in float64) never makes a second copy of X.
@@ -77,10 +78,7 @@ class Columns(Pool):
         self.scale = scale
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
-        if self.scale not in SCALES:
-            raise ValueError(
-                f"scale={self.scale!r} is not valid for Columns: it takes one of {SCALES}."
-            )
+        one_of("scale", self.scale, SCALES, "Columns")
         moments = _sparse_moments if sp.issparse(X) else _dense_moments
         low, high, mean, deviation = moments(X, weights_or_ones(X, weight))
         largest = np.maximum(np.abs(low), np.abs(high))
@@ -93,7 +91,7 @@ class Columns(Pool):
         ]
         self.scale_ = np.where(self.varies_, scale, 1.0)
         self.n_atoms_ = int(mean.size)
-        self.dtype_ = _float_type(X.dtype)
+        self.dtype_ = float_type(X.dtype)
         offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
         sizes = largest[self.varies_]
         self.sums_need_float64_ = bool(
@@ -149,15 +147,9 @@ class Columns(Pool):
         check_is_fitted(self)
         return self.scale_[[atom]]
 
-    def features(self, atoms: Sequence[int]) -> ColumnFeatures:
+    def features(self, atoms: Atoms) -> ColumnFeatures:
         check_is_fitted(self)
         return ColumnFeatures(np.asarray(atoms, dtype=np.intp))
-
-
-def _float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return float32 where it holds every value of ``dtype``, else float64."""
-    exact = np.result_type(dtype, np.float32)
-    return np.dtype(np.float32) if exact == np.float32 else np.dtype(np.float64)
 
 
 def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,76 +1,12 @@
-"""The data sets of the paper's experiments and the two examples of its section 6."""
+"""The two examples of the paper's section 6."""
 
 from __future__ import annotations
-
-import os
-from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-
-class Dataset(NamedTuple):
-    """A data set with its official split."""
-
-    X_train: NDArray[Any]
-    y_train: NDArray[Any]
-    X_test: NDArray[Any]
-    y_test: NDArray[Any]
-
-
-class _OpenML(NamedTuple):
-    data_id: int
-    n_train: int  # the first rows are the official training part
-    n_rows: int
-    dtype: type
-
-
-# Chars74K is not on OpenML.
-_ON_OPENML = {
-    "mnist": _OpenML(554, 60_000, 70_000, np.uint8),
-    "pendigits": _OpenML(32, 7_494, 10_992, np.uint8),
-    "satimage": _OpenML(182, 4_435, 6_435, np.uint8),
-    "isolet": _OpenML(300, 6_238, 7_797, np.float32),
-}
-NAMES = (*_ON_OPENML, "chars", "chars_img")
-
-
-def load_dataset(name: str) -> Dataset:
-    """Return a data set of the paper's experiments, nothing scaled or centred.
-
-    Reads ``$SHAREBOOST_DATA/<name>.npz`` where that exists (arrays ``X_train``,
-    ``y_train``, ``X_test``, ``y_test``), else fetches from OpenML and caches as
-    scikit-learn does.
-
-    Parameters
-    ----------
-    name : {"mnist", "pendigits", "satimage", "isolet", "chars", "chars_img"}
-    """
-    if name not in NAMES:
-        raise ValueError(f"name={name!r} is not a known data set: it takes one of {NAMES}.")
-    folder = os.environ.get("SHAREBOOST_DATA")
-    if folder and (file := Path(folder) / f"{name}.npz").exists():
-        with np.load(file) as arrays:
-            return Dataset(*(arrays[field] for field in Dataset._fields))
-    if name not in _ON_OPENML:
-        raise FileNotFoundError(
-            f"{name}.npz is not in $SHAREBOOST_DATA (now {folder!r}), and {name!r} is not on "
-            "OpenML: set SHAREBOOST_DATA to a folder that holds the file."
-        )
-    from sklearn.datasets import fetch_openml
-
-    source = _ON_OPENML[name]
-    X, y = fetch_openml(data_id=source.data_id, as_frame=False, return_X_y=True, parser="liac-arff")
-    if len(X) != source.n_rows:
-        raise ValueError(
-            f"OpenML's {name} has {len(X)} rows where {source.n_rows} are known: where its "
-            "official split lies is not. Put the npz file into $SHAREBOOST_DATA instead."
-        )
-    X, y = X.astype(source.dtype), y.astype(float).astype(np.uint8)
-    n = source.n_train
-    return Dataset(X[:n], y[:n], X[n:], y[n:])
+from ..arguments import at_least
 
 
 def make_shared_bits(
@@ -97,9 +33,9 @@ def make_shared_bits(
     y : ndarray of shape (n_repeats * k,)
         The classes 0 to k - 1; 0 is the paper's class k.
     """
-    y = np.arange(_at_least("n_classes", n_classes, 2))
+    y = np.arange(at_least("n_classes", n_classes, 2))
     X = np.hstack([_binary(y, n_classes), 2.0 * np.log2(n_classes) * np.eye(n_classes)])
-    n_repeats = _at_least("n_repeats", n_repeats, 1)
+    n_repeats = at_least("n_repeats", n_repeats, 1)
     return np.tile(X, (n_repeats, 1)), np.tile(y, n_repeats)
 
 
@@ -134,9 +70,9 @@ def make_redundant_blocks(
     X : ndarray of shape (n_samples, n_blocks * ceil(log2(n_classes)))
     y : ndarray of shape (n_samples,)
     """
-    _at_least("n_blocks", n_blocks, 1)
-    _at_least("n_classes", n_classes, 2)
-    _at_least("n_samples", n_samples, 1)
+    at_least("n_blocks", n_blocks, 1)
+    at_least("n_classes", n_classes, 2)
+    at_least("n_samples", n_samples, 1)
     if not 0 <= zeroed <= 1:
         raise ValueError(f"zeroed={zeroed!r} is not valid: it takes a number from 0 to 1.")
     random = check_random_state(random_state)
@@ -153,11 +89,3 @@ def _binary(y: NDArray[np.intp], n_classes: int) -> NDArray[np.float64]:
     n_bits = max(1, (n_classes - 1).bit_length())
     shifts = np.arange(n_bits)[::-1]
     return np.where((y[:, None] >> shifts) & 1, 1.0, -1.0)
-
-
-def _at_least(argument: str, value: int, lowest: int) -> int:
-    if not isinstance(value, (int, np.integer)) or value < lowest:
-        raise ValueError(
-            f"{argument}={value!r} is not valid: it takes an integer of at least {lowest}."
-        )
-    return int(value)

@@ -1,0 +1,14 @@
+"""The data of the paper's experiments, its two examples, and deformed copies of images."""
+
+from .deformation import deform
+from .examples import make_redundant_blocks, make_shared_bits
+from .loading import NAMES, Dataset, load_dataset
+
+__all__ = [
+    "NAMES",
+    "Dataset",
+    "deform",
+    "load_dataset",
+    "make_redundant_blocks",
+    "make_shared_bits",
+]

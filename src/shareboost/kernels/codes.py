@@ -1,0 +1,44 @@
+"""Correlations of coded columns with residuals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+# Rows whose residuals stay in the first cache while a column's codes pass by.
+CHUNK = 1024
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def add_correlations(codes: Array, residual: Array, out: Array) -> None:
+    """Add ``codes @ residual.T`` to out.
+
+    codes (c, n), small integers; residual (k, n), float32; out (c, k), float64. The
+    innermost loop runs over rows, two classes at a time: one conversion of a code serves
+    both. Classes innermost would be six times slower.
+    """
+    k, n = residual.shape
+    for start in range(0, n, CHUNK):
+        stop = min(start + CHUNK, n)
+        for j in range(codes.shape[0]):
+            column = codes[j, start:stop]
+            for q in range(0, k - 1, 2):
+                one, two = residual[q, start:stop], residual[q + 1, start:stop]
+                a, b = np.float32(0.0), np.float32(0.0)
+                for i in range(stop - start):
+                    code = np.float32(column[i])
+                    a += code * one[i]
+                    b += code * two[i]
+                out[j, q] += a
+                out[j, q + 1] += b
+            if k % 2:
+                one = residual[k - 1, start:stop]
+                a = np.float32(0.0)
+                for i in range(stop - start):
+                    a += np.float32(column[i]) * one[i]
+                out[j, k - 1] += a

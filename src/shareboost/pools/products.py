@@ -1,0 +1,216 @@
+"""All products of two columns as candidates, never written out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..arguments import one_of
+from ..progress import track
+from .base import Atoms, Floats, Pool, float_type, ranges, weights_or_ones
+from .columns import LARGEST_OFFSET_IN_FLOAT32, LARGEST_SIZE_IN_FLOAT32, SCALES
+
+# A part holds the products of up to so many columns with all others, and at most so many
+# products. Measured on Isolet: matrix products of 32 columns run at full speed.
+PART_COLUMNS = 32
+PART_PRODUCTS = 1 << 18
+# Rows of X are read in chunks of this many when the scales are computed.
+CHUNK_ROWS = 2048
+
+
+@dataclass(frozen=True)
+class ProductFeatures:
+    """Chosen products, by their two columns; a first column of -1 stands for the constant 1."""
+
+    ids: NDArray[np.intp]
+    left: NDArray[np.intp]
+    right: NDArray[np.intp]
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.ids.size)
+
+    def columns(self, X: Any) -> Any:
+        dtype = float_type(X.dtype)
+        if sp.issparse(X):
+            X = X.tocsc()
+            left = X[:, np.maximum(self.left, 0)].toarray()
+            right = X[:, self.right].toarray()
+        else:
+            left, right = X[:, np.maximum(self.left, 0)], X[:, self.right]
+        left = left.astype(dtype)
+        left[:, self.left < 0] = 1.0
+        left *= right
+        return left
+
+    def names(self, input_names: Sequence[str]) -> list[str]:
+        return [_name(input_names, i, j) for i, j in zip(self.left, self.right, strict=True)]
+
+    def first(self, n_atoms: int) -> ProductFeatures:
+        return ProductFeatures(self.ids[:n_atoms], self.left[:n_atoms], self.right[:n_atoms])
+
+
+def _name(input_names: Sequence[str], i: int, j: int) -> str:
+    if i < 0:
+        return str(input_names[j])
+    return f"{input_names[i]}²" if i == j else f"{input_names[i]} · {input_names[j]}"
+
+
+class Products(Pool):
+    """All products ``x_i * x_j`` of two columns, ``i < j``.
+
+    Parameters
+    ----------
+    squares : bool, default=False
+        Whether ``x_i * x_i`` is among them.
+    linear : bool, default=False
+        Whether the plain columns are too, before all products.
+    scale : {"deviation", "maxabs", "none"}, default="deviation"
+        What a product is divided by before it is scored and trained on, as for
+        ``Columns``. ``"maxabs"`` divides by the largest magnitudes of its two columns.
+
+    Notes
+    -----
+    The correlations of all products with class q's residual are the entries of
+    ``X^T diag(R_q) X``: a matrix product a class and a round. Of each product only its
+    scale is kept. A product that is constant is never chosen.
+
+    Sparse input stays sparse.
+    """
+
+    def __init__(self, squares: bool = False, linear: bool = False, scale: str = "deviation"):
+        self.squares = squares
+        self.linear = linear
+        self.scale = scale
+
+    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        one_of("scale", self.scale, SCALES, "Products")
+        d = X.shape[1]
+        own = np.arange(d, 0, -1) - (0 if self.squares else 1)
+        # Where the products of each first column start; the first "column" is the constant 1.
+        self.starts_ = np.cumsum([0, d if self.linear else 0, *own])
+        self.n_columns_in_ = d
+        self.n_atoms_ = int(self.starts_[-1])
+        if self.n_atoms_ == 0:
+            raise ValueError(
+                "X has one column, of which there is no product: Products takes at least 2 "
+                "columns, or squares=True."
+            )
+        mean, square = self._moments(X, weights_or_ones(X, weight))
+        variance = np.maximum(square - mean**2, 0.0)
+        # Below this, what is left of the difference is rounding.
+        self.varies_ = variance > 1e-13 * square
+        deviation = np.sqrt(variance)
+        largest = self._largest(X)
+        if self.scale == "deviation":
+            scale = deviation if centred else np.sqrt(square)
+        else:
+            scale = largest if self.scale == "maxabs" else np.ones(self.n_atoms_)
+        self.scale_ = np.where(self.varies_, scale, 1.0)
+        sizes = largest[self.varies_]
+        extreme = bool(
+            (sizes > LARGEST_SIZE_IN_FLOAT32).any() or (sizes < 1 / LARGEST_SIZE_IN_FLOAT32).any()
+        )
+        self.dtype_ = np.dtype(np.float64) if extreme else float_type(X.dtype)
+        offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
+        self.sums_need_float64_ = bool((offset > LARGEST_OFFSET_IN_FLOAT32).any())
+        return self
+
+    @property
+    def stats_dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.float64) if self.sums_need_float64_ else self.dtype_
+
+    def parts(self) -> list[slice]:
+        check_is_fitted(self)
+        step = max(1, min(PART_COLUMNS, PART_PRODUCTS // self.n_columns_in_))
+        edges = [0, 1, *range(1 + step, self.n_columns_in_ + 1, step), self.n_columns_in_ + 1]
+        starts = self.starts_[edges].tolist()
+        return [slice(a, b) for a, b in pairwise(starts) if b > a]
+
+    def encode(self, X: Any, rows: slice) -> Any:
+        check_is_fitted(self)
+        return X[rows].tocsc() if sp.issparse(X) else X[rows]
+
+    def stats(
+        self,
+        data: Any,
+        residual: Floats,
+        part: slice,
+        out: NDArray[np.float64] | None = None,
+    ) -> Floats:
+        """Return the correlations, (k, atoms of the part)."""
+        if out is None:
+            out = np.zeros((residual.shape[0], part.stop - part.start))
+        first = int(np.searchsorted(self.starts_, part.start, side="right")) - 2
+        if first < 0:
+            values = data.astype(residual.dtype)
+            out += (values.T @ residual.T).T
+            return out
+        last = int(np.searchsorted(self.starts_, part.stop)) - 1
+        right = data[:, first:].astype(residual.dtype, copy=False)
+        left = right[:, : last - first]
+        for total, by_row in zip(out, residual, strict=True):
+            if sp.issparse(right):
+                found = (left.multiply(by_row[:, None]).T @ right).toarray()
+            else:
+                found = (left * by_row[:, None]).T @ right
+            for i in range(first, last):
+                start, stop = self.starts_[i + 1 : i + 3] - part.start
+                total[start:stop] += found[i - first, found.shape[1] - (stop - start) :]
+        return out
+
+    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        norms = np.abs(stats).sum(axis=0) / self.scale_[part]
+        norms[~self.varies_[part]] = -np.inf
+        return norms
+
+    def columns(self, data: Any, atom: int) -> Floats:
+        return self.features([atom]).columns(data).astype(self.dtype_, copy=False).T
+
+    def scales(self, atom: int) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.scale_[[atom]]
+
+    def features(self, atoms: Atoms) -> ProductFeatures:
+        check_is_fitted(self)
+        ids = np.asarray(atoms, dtype=np.intp)
+        left = np.searchsorted(self.starts_, ids, side="right") - 2
+        # The last product of any first column is with the last column.
+        right = self.n_columns_in_ - (self.starts_[left + 2] - ids)
+        return ProductFeatures(ids, left, right)
+
+    def _moments(
+        self, X: Any, weight: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weighted mean of every product and of its square."""
+        mean, square = np.zeros((1, self.n_atoms_)), np.zeros((1, self.n_atoms_))
+        X = X.tocsr() if sp.issparse(X) else X
+        parts = self.parts()
+        share = weight / weight.sum()
+        for rows in track(
+            ranges(X.shape[0], CHUNK_ROWS), "scales of products", -(-X.shape[0] // CHUNK_ROWS)
+        ):
+            chunk = X[rows].astype(np.float64)
+            squared = chunk.multiply(chunk) if sp.issparse(chunk) else chunk**2
+            for part in parts:
+                self.stats(chunk, share[None, rows], part, mean[:, part])
+                self.stats(squared, share[None, rows], part, square[:, part])
+        return mean[0], square[0]
+
+    def _largest(self, X: Any) -> NDArray[np.float64]:
+        """Return the product of the largest magnitudes of each atom's columns."""
+        if sp.issparse(X):
+            of_column = np.abs(X).max(axis=0).toarray().ravel().astype(np.float64)
+        else:
+            of_column = np.maximum(
+                X.max(axis=0).astype(np.float64), -X.min(axis=0).astype(np.float64)
+            )
+        atoms = self.features(np.arange(self.n_atoms_))
+        return np.where(atoms.left < 0, 1.0, of_column[atoms.left]) * of_column[atoms.right]

@@ -1,0 +1,223 @@
+"""All decision stumps 1[v <= threshold] as candidates, section 4.1 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..arguments import at_least, one_of
+from .base import Atoms, Floats, Pool, float_type, weights_or_ones
+from .thresholds import column_values, thresholds
+
+# The power of the deviation that each scale stands for.
+POWERS = {"root": 0.5, "deviation": 1.0, "none": 0.0}
+
+# A part holds the bins of so many atoms, or of one column that has more.
+PART_ATOMS = 1 << 13
+
+
+@dataclass(frozen=True)
+class StumpFeatures:
+    """Chosen stumps: a column and a threshold each."""
+
+    ids: NDArray[np.intp]
+    column: NDArray[np.intp]
+    threshold: NDArray[np.float64]
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.ids.size)
+
+    def columns(self, X: Any) -> Any:
+        values = X.tocsc()[:, self.column].toarray() if sp.issparse(X) else X[:, self.column]
+        # Compared in float64, as the thresholds are, whatever the type of X.
+        below = values <= self.threshold.astype(np.float64)
+        return below.astype(float_type(X.dtype))
+
+    def names(self, input_names: Sequence[str]) -> list[str]:
+        return [
+            f"{input_names[j]} ≤ {threshold:.6g}"
+            for j, threshold in zip(self.column, self.threshold, strict=True)
+        ]
+
+    def first(self, n_atoms: int) -> StumpFeatures:
+        return StumpFeatures(self.ids[:n_atoms], self.column[:n_atoms], self.threshold[:n_atoms])
+
+
+class _SparseCodes(NamedTuple):
+    """Codes of the stored entries of a block, column by column."""
+
+    codes: NDArray[np.unsignedinteger]
+    examples: NDArray[np.integer]
+    pointers: NDArray[np.integer]
+    n_examples: int
+
+
+class Stumps(Pool):
+    """All stumps ``1[v <= threshold]``, of every column and every threshold.
+
+    Parameters
+    ----------
+    max_bins : int or None, default=256
+        The most bins that a column is cut into. A column with at most that many distinct
+        values has a threshold between any two neighbours; one with more is cut at
+        quantiles. Up to 256 bins an entry of X takes one byte. None cuts between any
+        two values of every column: each is sorted once, and a round then takes time
+        proportional to the entries of X.
+
+    scale : {"root", "deviation", "none"}, default="root"
+        What a stump is divided by before it is scored and trained on. With p the share of
+        examples where it is 1, its standard deviation is ``sqrt(p (1 - p))``.
+
+        - ``"root"``: the square root of the deviation, half way between the other two:
+          the lowest error on held-out rows (docs/defaults.md).
+        - ``"deviation"``: as for columns. Favours stumps that few examples pass.
+        - ``"none"``: 1, the paper's form. Favours stumps that cut near the middle.
+
+    Notes
+    -----
+    Thresholds lie between observed values; a constant column has none.
+
+    NaN is allowed and counts as "not <=". A column with NaN has one more stump, whose
+    threshold is its largest value: 1 where there is a number.
+
+    Sparse input stays sparse: only the codes of stored entries are kept.
+    """
+
+    def __init__(self, max_bins: int | None = 256, scale: str = "root"):
+        self.max_bins = max_bins
+        self.scale = scale
+
+    @property
+    def allows_nan(self) -> bool:
+        return True
+
+    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        if self.max_bins is not None:
+            at_least("max_bins", self.max_bins, 2, "Stumps")
+        one_of("scale", self.scale, POWERS, "Stumps")
+        weight = weights_or_ones(X, weight)
+        cuts, shares = [], []
+        for values, own in column_values(X, weight):
+            cuts.append(thresholds(values, own, self.max_bins))
+            mass = np.bincount(_codes(values, cuts[-1]), own, minlength=cuts[-1].size + 1)
+            shares.append(np.cumsum(mass)[:-1] / mass.sum())
+        share = np.concatenate([np.empty(0), *shares])
+        about = share * (1.0 - share) if centred else share
+        self.scale_ = np.sqrt(about) ** POWERS[self.scale]
+        self.thresholds_ = np.concatenate([np.empty(0), *cuts])
+        # Where the atoms of each column start.
+        self.starts_ = np.cumsum([0, *(cut.size for cut in cuts)])
+        self.zero_codes_ = np.array([np.searchsorted(cut, 0.0) for cut in cuts])
+        self.n_atoms_ = int(self.starts_[-1])
+        self.dtype_ = np.dtype(np.float32)
+        return self
+
+    def parts(self) -> list[slice]:
+        check_is_fitted(self)
+        edges, before = [0], 0
+        for stop in self.starts_[1:].tolist():
+            if stop - edges[-1] > PART_ATOMS and before > edges[-1]:
+                edges.append(before)
+            before = stop
+        if before > edges[-1]:
+            edges.append(before)
+        return [slice(*pair) for pair in pairwise(edges)]
+
+    def encode(self, X: Any, rows: slice) -> Any:
+        """Return codes: the number of a column's thresholds below each value."""
+        check_is_fitted(self)
+        dtype = np.min_scalar_type(int(np.diff(self.starts_).max(initial=0)))
+        if sp.issparse(X):
+            block = X[rows].tocsc()
+            block.sum_duplicates()
+            codes = np.empty(block.nnz, dtype=dtype)
+            for j in range(X.shape[1]):
+                stored = slice(block.indptr[j], block.indptr[j + 1])
+                codes[stored] = _codes(block.data[stored], self._cuts(j))
+            return _SparseCodes(codes, block.indices, block.indptr, block.shape[0])
+        codes = np.empty((X.shape[1], rows.stop - rows.start), dtype=dtype)
+        for j in range(X.shape[1]):
+            codes[j] = _codes(X[rows, j], self._cuts(j))
+        return codes
+
+    def stats(
+        self,
+        data: Any,
+        residual: Floats,
+        part: slice,
+        out: NDArray[np.float64] | None = None,
+    ) -> Floats:
+        """Return the residuals summed by code, (bins of the part, k)."""
+        from ..kernels.histograms import add_dense, add_sparse, by_example
+
+        first, last = self._columns_of(part)
+        edges = self._bin_edges(first, last)
+        rows, tag = by_example(residual)
+        if out is None:
+            out = np.zeros((edges[-1], residual.shape[0]))
+        if isinstance(data, _SparseCodes):
+            pointers, zeros = data.pointers[first : last + 1], self.zero_codes_[first:last]
+            add_sparse(data.codes, data.examples, pointers, zeros, rows, edges, tag, out)
+        else:
+            add_dense(data[first:last], rows, edges, tag, out)
+        return out
+
+    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        from ..kernels.histograms import stump_scores
+
+        scores = np.empty(part.stop - part.start)
+        stump_scores(stats, self._bin_edges(*self._columns_of(part)), scores)
+        return scores / self.scale_[part]
+
+    def columns(self, data: Any, atom: int) -> Floats:
+        j, place = self._place(atom)
+        if not isinstance(data, _SparseCodes):
+            return (data[j] <= place).astype(self.dtype_)[np.newaxis]
+        column = np.full(data.n_examples, self.zero_codes_[j] <= place, dtype=self.dtype_)
+        stored = slice(data.pointers[j], data.pointers[j + 1])
+        column[data.examples[stored]] = data.codes[stored] <= place
+        return column[np.newaxis]
+
+    def scales(self, atom: int) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.scale_[[atom]]
+
+    def features(self, atoms: Atoms) -> StumpFeatures:
+        check_is_fitted(self)
+        ids = np.asarray(atoms, dtype=np.intp)
+        return StumpFeatures(ids, self._column_of(ids), self.thresholds_[ids])
+
+    def _cuts(self, column: int) -> NDArray[np.float64]:
+        return self.thresholds_[self.starts_[column] : self.starts_[column + 1]]
+
+    def _column_of(self, atoms: Any) -> NDArray[np.intp]:
+        return np.searchsorted(self.starts_, atoms, side="right") - 1
+
+    def _place(self, atom: int) -> tuple[int, int]:
+        """Return the atom's column and which of its thresholds it is."""
+        j = int(self._column_of(atom))
+        return j, int(atom - self.starts_[j])
+
+    def _columns_of(self, part: slice) -> tuple[int, int]:
+        """Return the first column of a part and the one after its last."""
+        return int(self._column_of(part.start)), int(self._column_of(part.stop - 1)) + 1
+
+    def _bin_edges(self, first: int, last: int) -> NDArray[np.intp]:
+        """Return where the bins of each column start, counted from the first: atoms + 1 each."""
+        return self.starts_[first : last + 1] - self.starts_[first] + np.arange(last - first + 1)
+
+
+def _codes(values: NDArray[Any], cuts: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the number of cuts below each value; NaN lies above all."""
+    if values.dtype.kind in "biu" and values.dtype.itemsize == 1:  # a table of 256 values
+        table = np.arange(256, dtype=np.uint8).view(values.dtype).astype(np.float64)
+        return np.searchsorted(cuts, table)[values.view(np.uint8)]
+    return np.searchsorted(cuts, values.astype(np.float64))

@@ -1,0 +1,61 @@
+"""Where a column may be cut: between its values, all of them or some hundreds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+def thresholds(values: NDArray[Any], weight: Vector, max_bins: int | None) -> Vector:
+    """Return cuts between the distinct values, at most ``max_bins - 1`` of them.
+
+    A cut lies half way between two neighbouring values, or on the lower one where no
+    number lies between them. NaN counts as a value above all others; the cut below it
+    is the largest number. Too many values are cut into bins of about equal weight, in
+    which a value counts for at most one bin.
+    """
+    distinct = np.unique(np.unique(values).astype(np.float64))  # one NaN, the last
+    lower, upper = distinct[:-1], distinct[1:]
+    if max_bins is not None and distinct.size > max_bins:
+        place = np.searchsorted(distinct, values.astype(np.float64))
+        mass = np.bincount(place, weights=weight, minlength=distinct.size).astype(np.float64)
+        kept = _quantile_places(mass, max_bins)
+        lower, upper = lower[kept], upper[kept]
+    middle = lower + (upper - lower) / 2.0
+    return np.where((lower <= middle) & (middle < upper), middle, lower)
+
+
+def _quantile_places(mass: Vector, n_bins: int) -> NDArray[np.intp]:
+    """Return after which of the values to cut for ``n_bins`` bins of about equal mass."""
+    for _ in range(10):  # heavy values leave their surplus to the others
+        mass = np.minimum(mass, mass.sum() / n_bins)
+    reached = np.cumsum(mass) / mass.sum()
+    wanted = np.arange(1, n_bins) / n_bins
+    places = np.searchsorted(reached, wanted - 1e-12)
+    return np.unique(places[places < mass.size - 1])
+
+
+def column_values(X: Any, weight: Vector) -> Iterator[tuple[NDArray[Any], Vector]]:
+    """Yield the values of each column with their weights.
+
+    All zeros that a sparse column does not store come as one value of their weight.
+    """
+    if not sp.issparse(X):
+        for j in range(X.shape[1]):
+            yield X[:, j], weight
+        return
+    X = X.tocsc()
+    total = weight.sum()
+    for j in range(X.shape[1]):
+        column = X[:, [j]].tocsc(copy=True)
+        column.sum_duplicates()
+        values, own = column.data, weight[column.indices]
+        if column.nnz < X.shape[0]:
+            values, own = np.append(values, values.dtype.type(0)), np.append(own, total - own.sum())
+        yield values, own
