@@ -4,11 +4,13 @@ from .base import Features, Pool
 from .columns import ColumnFeatures, Columns
 from .products import ProductFeatures, Products
 from .stumps import StumpFeatures, Stumps
+from .templates import TemplateFeatures, Templates
 
 POOLS: dict[str, type[Pool]] = {
     "columns": Columns,
     "products": Products,
     "stumps": Stumps,
+    "templates": Templates,
 }
 
 __all__ = [
@@ -21,4 +23,6 @@ __all__ = [
     "Products",
     "StumpFeatures",
     "Stumps",
+    "TemplateFeatures",
+    "Templates",
 ]

@@ -1,0 +1,86 @@
+"""Responses of images to templates: the largest over all places, weighted by a mask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@njit(cache=True, nogil=True)
+def masked_maxima(responses: Array, down: Array, across: Array, out: Array) -> None:
+    """Write the largest response of every template under every mask.
+
+    responses (height, width, f), of one image; down (a, height) and across (b, width),
+    positive, whose products are the masks; out (a, b, f). As the weights are positive,
+    the largest over a row can be taken first and the largest of those after it.
+    """
+    height, width, n_templates = responses.shape
+    row = np.empty((across.shape[0], n_templates), dtype=np.float32)
+    out[:] = -np.inf
+    for y in range(height):
+        row[:] = -np.inf
+        for x in range(width):
+            here = responses[y, x]
+            for b in range(across.shape[0]):
+                best, weight = row[b], across[b, x]
+                for f in range(n_templates):
+                    value = weight * here[f]
+                    best[f] = value if value > best[f] else best[f]
+        for a in range(down.shape[0]):
+            weight = down[a, y]
+            for b in range(across.shape[0]):
+                best, found = out[a, b], row[b]
+                for f in range(n_templates):
+                    value = weight * found[f]
+                    best[f] = value if value > best[f] else best[f]
+
+
+@njit(cache=True, nogil=True)
+def quantise(values: Array, low: Array, step: Array, codes: Array) -> None:
+    """Write ``round((values - low) / step)``, kept within 0 and 255, one row a feature.
+
+    values (n, c); low and step (c,); codes (c, n), uint8.
+    """
+    n, c = values.shape
+    for first in range(0, c, 64):  # whole lines of both arrays stay in the cache
+        for i in range(n):
+            for j in range(first, min(first + 64, c)):
+                code = (values[i, j] - low[j]) / step[j] + np.float32(0.5)
+                code = min(max(code, np.float32(0.0)), np.float32(255.0))
+                codes[j, i] = np.uint8(code)
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def template_column(images: Array, template: Array, down: Array, across: Array, out: Array) -> None:
+    """Write the largest masked response of each image to one template.
+
+    images (n, h, w, channels), float32; template (rows, columns, channels); down
+    (h - rows + 1,) and across (w - columns + 1,), the mask; out (n,).
+    """
+    n, _, width, channels = images.shape
+    line = width * channels
+    # Responses at all places and, for one long loop, also where rows wrap round.
+    length = (down.size - 1) * line + (across.size - 1) * channels + 1
+    response = np.empty(length, dtype=np.float32)
+    for i in range(n):
+        pixels = images[i].ravel()
+        response[:] = 0.0
+        for dy in range(template.shape[0]):
+            for dx in range(template.shape[1]):
+                for c in range(channels):
+                    weight = template[dy, dx, c]
+                    moved = pixels[dy * line + dx * channels + c :]
+                    for place in range(length):
+                        response[place] += weight * moved[place]
+        best = np.float32(-np.inf)
+        for y in range(down.size):
+            largest = np.float32(-np.inf)
+            for x in range(across.size):
+                largest = max(largest, across[x] * response[y * line + x * channels])
+            best = max(best, down[y] * largest)
+        out[i] = best

@@ -1,0 +1,133 @@
+"""Small patches of images: random ones, and the templates that they cluster into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..arguments import at_least
+from .clustering import cluster
+
+Images = NDArray[np.float32]  # (n, height, width, channels)
+
+# Candidates drawn at a time, and how often at most.
+BATCH = 1 << 16
+MAX_BATCHES = 100
+
+
+def as_images(X: Any, rows: slice | NDArray[np.intp], shape: tuple[int, int, int]) -> Images:
+    """Return some rows of X as images in float32."""
+    part = X[rows]
+    if sp.issparse(part):
+        part = part.toarray()
+    return np.ascontiguousarray(part, dtype=np.float32).reshape(-1, *shape)
+
+
+def patch_sizes(patch_size: Any, height: int, width: int) -> list[tuple[int, int]]:
+    """Return the sizes asked for, (rows, columns) each.
+
+    An integer stands for a square, a pair of them for rows and columns, a list of either
+    for several sizes.
+    """
+    asked = patch_size if isinstance(patch_size, list) else [patch_size]
+    sizes = []
+    for size in asked:
+        pair = size if isinstance(size, tuple) else (size, size)
+        if len(pair) != 2:
+            raise ValueError(
+                f"patch_size={patch_size!r} is not valid for Templates: it takes an integer, a "
+                "pair (rows, columns) or a list of these."
+            )
+        rows, columns = (at_least("patch_size", side, 1, "Templates") for side in pair)
+        if rows > height or columns > width or rows * columns == 1:
+            raise ValueError(
+                f"patch_size={patch_size!r} is not valid for Templates: it takes sizes of at "
+                f"least 2 pixels and at most those of the images, {height} x {width}."
+            )
+        sizes.append((rows, columns))
+    if not sizes or len(set(sizes)) < len(sizes):
+        raise ValueError(
+            f"patch_size={patch_size!r} is not valid for Templates: it takes a list of unlike "
+            "sizes, at least one."
+        )
+    return sizes
+
+
+def random_patches(
+    X: Any,
+    shape: tuple[int, int, int],
+    size: tuple[int, int],
+    n_patches: int,
+    min_deviation: float,
+    rng: np.random.RandomState,
+) -> NDArray[np.float32]:
+    """Return up to ``n_patches`` random patches that vary, each of zero mean and norm 1.
+
+    All of them where there are fewer. A patch varies if the standard deviation of its
+    pixels is above ``min_deviation``, in units of the largest magnitude in X.
+    """
+    height, width, _ = shape
+    down, across = height - size[0] + 1, width - size[1] + 1
+    n_places = X.shape[0] * down * across
+    smallest = min_deviation * _largest_magnitude(X)
+    few = n_places <= 2 * n_patches
+    order = rng.permutation(n_places) if few else None
+    found: list[NDArray[np.float32]] = []
+    n_found = 0
+    for batch in range(MAX_BATCHES if order is None else -(-n_places // BATCH)):
+        if order is None:
+            places = rng.randint(n_places, size=BATCH)
+        else:
+            places = order[batch * BATCH : (batch + 1) * BATCH]
+        patches = _cut(X, shape, size, places)
+        patches -= patches.mean(axis=1, keepdims=True)
+        norms = np.linalg.norm(patches, axis=1, keepdims=True)
+        varies = norms[:, 0] > max(smallest, 1e-30) * np.sqrt(patches.shape[1])
+        found.append(patches[varies] / norms[varies])
+        n_found += int(varies.sum())
+        if n_found >= n_patches:
+            break
+    return np.concatenate(found)[:n_patches]
+
+
+def make_templates(
+    patches: NDArray[np.float32], n_templates: int, size: Sequence[int], rng: np.random.RandomState
+) -> NDArray[np.float32]:
+    """Return templates, (n, rows * columns * channels): centres of the patches."""
+    if len(patches) < n_templates:
+        raise ValueError(
+            f"n_templates={n_templates} is more than the {len(patches)} patches of size "
+            f"{size[0]} x {size[1]} that vary: Templates takes at most as many. Lower it, or "
+            "min_deviation, or give more images."
+        )
+    return cluster(patches, n_templates, rng, "clustering patches")
+
+
+def _cut(
+    X: Any, shape: tuple[int, int, int], size: tuple[int, int], places: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """Return the patches at the given places, one row each."""
+    height, width, channels = shape
+    down, across = height - size[0] + 1, width - size[1] + 1
+    image, place = np.divmod(np.sort(places), down * across)
+    y, x = np.divmod(place, across)
+    corner = (y * width + x) * channels
+    row = np.arange(size[0])[:, None] * (width * channels)
+    inside = (row + np.arange(size[1] * channels)).ravel()
+    used, image = np.unique(image, return_inverse=True)
+    patches = np.empty((places.size, inside.size), dtype=np.float32)
+    for first in range(0, used.size, 4096):
+        images = as_images(X, used[first : first + 4096], shape).reshape(
+            -1, height * width * channels
+        )
+        mine = (first <= image) & (image < first + 4096)
+        patches[mine] = images[image[mine, None] - first, corner[mine, None] + inside]
+    return patches
+
+
+def _largest_magnitude(X: Any) -> float:
+    return float(max(X.max(), -float(X.min())))

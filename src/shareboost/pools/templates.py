@@ -1,0 +1,303 @@
+"""Image templates under masks as candidates, section 7.4 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..arguments import at_least, from_zero, image_shape_of_rows, positive
+from .base import Atoms, Floats, Pool, ranges
+from .patches import Images, as_images, make_templates, patch_sizes, random_patches
+
+# Atoms a part, images a batch, templates a matrix product: statistics, values and
+# responses that stay in the second cache.
+PART_ATOMS = 512
+BATCH_IMAGES = 64
+CHUNK_TEMPLATES = 256
+# Images from which the range of every template's responses is estimated.
+SAMPLE_IMAGES = 1000
+
+
+class _Size(NamedTuple):
+    """Templates of one size and their masks; atoms run over templates, then masks."""
+
+    templates: NDArray[np.float32]  # (f, rows, columns, channels)
+    down: NDArray[np.float32]  # (a, places down)
+    across: NDArray[np.float32]  # (b, places across)
+    centres: NDArray[np.float64]  # (a * b, 2), of the masks, in pixels
+
+    @property
+    def n_masks(self) -> int:
+        return len(self.centres)
+
+    @property
+    def n_atoms(self) -> int:
+        return len(self.templates) * self.n_masks
+
+
+@dataclass(frozen=True)
+class TemplateFeatures:
+    """Chosen templates, each with its mask."""
+
+    ids: NDArray[np.intp]
+    numbers: NDArray[np.intp]  # of the templates
+    image_shape: tuple[int, int, int]
+    templates: list[NDArray[np.float32]]  # (rows, columns, channels) each
+    down: list[NDArray[np.float32]]  # (places down,) each
+    across: list[NDArray[np.float32]]
+    centres: NDArray[np.float64]  # (n, 2)
+
+    @property
+    def n_columns(self) -> int:
+        return int(self.ids.size)
+
+    def columns(self, X: Any) -> Any:
+        columns = np.empty((self.n_columns, X.shape[0]), dtype=np.float32)
+        for rows in ranges(X.shape[0], 4096):
+            self.write(as_images(X, rows, self.image_shape), columns[:, rows])
+        return columns.T
+
+    def write(self, images: Images, out: NDArray[np.float32]) -> None:
+        """Write the columns for some images into out, (n_columns, n)."""
+        from ..kernels.templates import template_column
+
+        parts = zip(self.templates, self.down, self.across, out, strict=True)
+        for template, down, across, column in parts:
+            template_column(images, template, down, across, column)
+
+    def names(self, input_names: Sequence[str]) -> list[str]:
+        return [
+            f"template {number} at ({y:.0f}, {x:.0f})"
+            for number, (y, x) in zip(self.numbers, self.centres, strict=True)
+        ]
+
+    def first(self, n_atoms: int) -> TemplateFeatures:
+        n = n_atoms
+        return TemplateFeatures(
+            self.ids[:n],
+            self.numbers[:n],
+            self.image_shape,
+            self.templates[:n],
+            self.down[:n],
+            self.across[:n],
+            self.centres[:n],
+        )
+
+
+class _Block(NamedTuple):
+    codes: NDArray[np.uint8]  # (atoms, n)
+    source: Any  # rows of X
+
+
+class Templates(Pool):
+    """Small templates, matched anywhere in an image but weighted by a mask.
+
+    A feature is the largest over all places of the image of the template's response,
+    its inner product with the pixels there, times a Gaussian mask:
+    ``max over (y, x) of (image * template)(y, x) * mask(y, x)``. The templates are the
+    centres of random patches, and every template comes with every mask of a grid.
+
+    Parameters
+    ----------
+    n_templates : int, default=1000
+        Templates of each size.
+    image_shape : tuple, optional
+        (height, width) or (height, width, channels) of the images, which are the rows of
+        X, row by row, channels last. None takes them for square images of one channel.
+    patch_size : int, tuple or list, default=7
+        Size of the templates: that of a square, (rows, columns), or a list of sizes.
+    masks : int, default=4
+        The masks' centres are a grid of so many rows and columns.
+    sigma : float, default=6.0
+        Deviation of the Gaussian masks in pixels.
+    n_patches : int, default=400_000
+        Random patches that are clustered for the templates of a size.
+    min_deviation : float, default=0.1
+        Patches whose pixels have a lower standard deviation, in units of the largest
+        magnitude in X, are left out. The others are made zero-mean and unit-norm.
+    random_state : int, RandomState or None, default=0
+        Of the patches and their clustering.
+
+    Notes
+    -----
+    Selection works on codes of one byte a feature and image: 60,000 images and 16,000
+    templates take 960 MB. The columns of the chosen templates are computed exactly, and
+    by the same code in training and in prediction. One scale serves all columns, so
+    templates with larger responses are favoured.
+    """
+
+    def __init__(
+        self,
+        n_templates: int = 1000,
+        image_shape: tuple[int, ...] | None = None,
+        patch_size: int | tuple[int, int] | list[Any] = 7,
+        masks: int = 4,
+        sigma: float = 6.0,
+        n_patches: int = 400_000,
+        min_deviation: float = 0.1,
+        random_state: Any = 0,
+    ):
+        self.n_templates = n_templates
+        self.image_shape = image_shape
+        self.patch_size = patch_size
+        self.masks = masks
+        self.sigma = sigma
+        self.n_patches = n_patches
+        self.min_deviation = min_deviation
+        self.random_state = random_state
+
+    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        self.image_shape_ = image_shape_of_rows(X.shape[1], self.image_shape, "X")
+        height, width, channels = self.image_shape_
+        for name in ("n_templates", "masks", "n_patches"):
+            at_least(name, getattr(self, name), 1, "Templates")
+        positive("sigma", self.sigma, "Templates")
+        from_zero("min_deviation", self.min_deviation, owner="Templates")
+        sizes = patch_sizes(self.patch_size, height, width)
+        rng = check_random_state(self.random_state)
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        self.sizes_ = []
+        for size in sizes:
+            patches = random_patches(
+                X, self.image_shape_, size, self.n_patches, self.min_deviation, rng
+            )
+            templates = make_templates(patches, self.n_templates, size, rng)
+            down, rows = gaussians(height, size[0], self.masks, self.sigma)
+            across, columns = gaussians(width, size[1], self.masks, self.sigma)
+            centres = np.array([(y, x) for y in rows for x in columns])
+            shaped = templates.reshape(-1, *size, channels)
+            self.sizes_.append(_Size(shaped, down, across, centres))
+        self.starts_ = np.cumsum([0, *(size.n_atoms for size in self.sizes_)])
+        self.n_atoms_ = int(self.starts_[-1])
+        self.dtype_ = np.dtype(np.float32)
+        sample = np.sort(rng.choice(X.shape[0], min(SAMPLE_IMAGES, X.shape[0]), replace=False))
+        self._calibrate(as_images(X, sample, self.image_shape_), centred)
+        return self
+
+    def parts(self) -> list[slice]:
+        check_is_fitted(self)
+        return ranges(self.n_atoms_, PART_ATOMS)
+
+    def encode(self, X: Any, rows: slice) -> _Block:
+        """Return the codes of all atoms, and the rows themselves for exact columns."""
+        from ..kernels.templates import quantise
+
+        check_is_fitted(self)
+        n = rows.stop - rows.start
+        codes = np.empty((self.n_atoms_, n), dtype=np.uint8)
+        for batch in ranges(n, BATCH_IMAGES):
+            images = as_images(
+                X, slice(rows.start + batch.start, rows.start + batch.stop), self.image_shape_
+            )
+            quantise(self._values(images), self.low_, self.step_, codes[:, batch])
+        return _Block(codes, X[rows])
+
+    def stats(
+        self,
+        data: _Block,
+        residual: Floats,
+        part: slice,
+        out: NDArray[np.float64] | None = None,
+    ) -> Floats:
+        """Return correlations of the codes, (atoms of the part, k), and a row of residual sums."""
+        from ..kernels.codes import add_correlations
+
+        if out is None:
+            out = np.zeros((part.stop - part.start + 1, residual.shape[0]))
+        add_correlations(data.codes[part], residual.astype(np.float32, copy=False), out[:-1])
+        out[-1] += residual.sum(axis=1, dtype=np.float64)
+        return out
+
+    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        correlations = stats[:-1] * self.step_[part, None] + self.low_[part, None] * stats[-1]
+        return np.abs(correlations).sum(axis=1) / self.scale_
+
+    def columns(self, data: _Block, atom: int) -> Floats:
+        out = np.empty((1, data.source.shape[0]), dtype=np.float32)
+        images = as_images(data.source, slice(None), self.image_shape_)
+        self.features([atom]).write(images, out)
+        return out
+
+    def scales(self, atom: int) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return np.array([self.scale_])
+
+    def features(self, atoms: Atoms) -> TemplateFeatures:
+        check_is_fitted(self)
+        ids = np.asarray(atoms, dtype=np.intp)
+        numbers, templates, down, across, centres = [], [], [], [], []
+        for atom in ids:
+            which = int(np.searchsorted(self.starts_, atom, side="right")) - 1
+            size = self.sizes_[which]
+            template, mask = divmod(int(atom - self.starts_[which]), size.n_masks)
+            a, b = divmod(mask, len(size.across))
+            numbers.append(sum(len(s.templates) for s in self.sizes_[:which]) + template)
+            templates.append(size.templates[template])
+            down.append(size.down[a])
+            across.append(size.across[b])
+            centres.append(size.centres[mask])
+        return TemplateFeatures(
+            ids,
+            np.array(numbers, dtype=np.intp),
+            self.image_shape_,
+            templates,
+            down,
+            across,
+            np.reshape(centres, (-1, 2)),
+        )
+
+    def _calibrate(self, images: Images, centred: bool) -> None:
+        """Set the range of every atom's codes and the scale of all columns."""
+        values = np.concatenate(
+            [self._values(images[batch]) for batch in ranges(len(images), BATCH_IMAGES)]
+        )
+        self.low_ = values.min(axis=0)
+        spread = values.max(axis=0) - self.low_
+        self.low_ -= np.float32(0.05) * spread
+        self.step_ = np.maximum(spread * np.float32(1.1 / 255.0), np.float32(1e-30))
+        about = values.std(axis=0) if centred else np.sqrt(np.square(values).mean(axis=0))
+        self.scale_ = float(about.mean(dtype=np.float64)) or 1.0
+
+    def _values(self, images: Images) -> NDArray[np.float32]:
+        """Return the values of all atoms, (images, n_atoms)."""
+        from ..kernels.templates import masked_maxima
+
+        values = np.empty((len(images), self.n_atoms_), dtype=np.float32)
+        for size, start, stop in zip(self.sizes_, self.starts_[:-1], self.starts_[1:], strict=True):
+            f, rows, columns, channels = size.templates.shape
+            flat = np.ascontiguousarray(size.templates.reshape(f, -1).T)  # (pixels, f)
+            places = (size.down.shape[1], size.across.shape[1])
+            masked = (len(size.down), len(size.across))
+            target = values[:, start:stop].reshape(len(images), f, size.n_masks)
+            for image, found in zip(images, target, strict=True):
+                windows = sliding_window_view(image, (rows, columns, channels))
+                patches = windows.reshape(places[0] * places[1], -1)
+                for some in ranges(f, CHUNK_TEMPLATES):
+                    responses = (patches @ flat[:, some]).reshape(*places, -1)
+                    best = np.empty((*masked, responses.shape[2]), dtype=np.float32)
+                    masked_maxima(responses, size.down, size.across, best)
+                    found[some] = best.reshape(size.n_masks, -1).T
+        return values
+
+
+def gaussians(
+    length: int, patch: int, n: int, sigma: float
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return n Gaussian weights over a patch's places along one side, and their centres.
+
+    The weights are (n, places); the centres, spread evenly over the places, are those of
+    the patch in pixels.
+    """
+    places = np.arange(length - patch + 1)
+    middle = (np.arange(n) + 0.5) * places.size / n - 0.5
+    weights = np.exp(-0.5 * ((places - middle[:, None]) / sigma) ** 2)
+    # Never zero: a weight of zero would hide which place is best from the codes.
+    weights = np.maximum(weights, 1e-30).astype(np.float32)
+    return weights, middle + (patch - 1) / 2.0
