@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from .pools import Features
 
+# Columns of this many bytes are computed at a time.
+CHUNK_BYTES = 1 << 26
+
 
 @dataclass(frozen=True)
 class Model:
@@ -20,5 +23,13 @@ class Model:
     intercept: NDArray[np.float64]  # (k,)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of every class for every row of X, (rows, k)."""
-        return np.asarray(self.features.columns(X) @ self.coef.T) + self.intercept
+        """Return the score of every class for every row of X, (rows, k).
+
+        Rows are taken some at a time, so that the columns are never all in memory.
+        """
+        n = X.shape[0]
+        step = max(1, CHUNK_BYTES // (8 * max(1, self.features.n_columns)))
+        if n <= step:
+            return np.asarray(self.features.columns(X) @ self.coef.T) + self.intercept
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        return np.concatenate([self.scores(X[i : i + step]) for i in range(0, n, step)])

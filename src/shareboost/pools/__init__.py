@@ -2,12 +2,15 @@
 
 from .base import Features, Pool
 from .columns import ColumnFeatures, Columns
+from .pieces import PieceFeatures, Pieces
 from .products import ProductFeatures, Products
 from .stumps import StumpFeatures, Stumps
 from .templates import TemplateFeatures, Templates
+from .union import Union, UnionFeatures
 
 POOLS: dict[str, type[Pool]] = {
     "columns": Columns,
+    "pieces": Pieces,
     "products": Products,
     "stumps": Stumps,
     "templates": Templates,
@@ -18,6 +21,8 @@ __all__ = [
     "ColumnFeatures",
     "Columns",
     "Features",
+    "PieceFeatures",
+    "Pieces",
     "Pool",
     "ProductFeatures",
     "Products",
@@ -25,4 +30,6 @@ __all__ = [
     "Stumps",
     "TemplateFeatures",
     "Templates",
+    "Union",
+    "UnionFeatures",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,23 +15,30 @@ Floats = NDArray[np.floating]
 Atoms = Sequence[int] | NDArray[np.intp]
 
 
-class Features(Protocol):
+class Features(ABC):
     """The chosen atoms as plain arrays: all that prediction needs of a pool."""
 
+    ids: NDArray[np.intp]  # of the atoms, in the order they were chosen
+
     @property
-    def ids(self) -> NDArray[np.intp]:
-        """Ids of the atoms in the order they were chosen."""
+    def widths(self) -> NDArray[np.intp]:
+        """Number of columns of each atom."""
+        return np.ones(self.ids.size, dtype=np.intp)
 
     @property
     def n_columns(self) -> int:
         """Number of columns the atoms make together."""
+        return int(self.widths.sum())
 
+    @abstractmethod
     def columns(self, X: Any) -> Any:
         """Return the atoms' columns for the rows of X, (rows, n_columns), in X's units."""
 
+    @abstractmethod
     def names(self, input_names: Sequence[str]) -> list[str]:
         """Return a readable name for each column."""
 
+    @abstractmethod
     def first(self, n_atoms: int) -> Self:
         """Return the first ``n_atoms`` atoms alone."""
 

@@ -13,7 +13,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import one_of
-from .base import Atoms, Floats, Pool, added, float_type, ranges, weights_or_ones
+from .base import Atoms, Features, Floats, Pool, added, float_type, ranges, weights_or_ones
 
 # Rows are read in chunks of about this many bytes, so that a conversion (integers, or
 # moments in float64) never makes a second copy of X.
@@ -28,14 +28,10 @@ SCALES = ("deviation", "maxabs", "none")
 
 
 @dataclass(frozen=True)
-class ColumnFeatures:
+class ColumnFeatures(Features):
     """Chosen columns of X, by index."""
 
     ids: NDArray[np.intp]
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.ids.size)
 
     def columns(self, X: Any) -> Any:
         if sp.issparse(X) and X.format not in ("csr", "csc"):

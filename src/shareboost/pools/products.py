@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import one_of
 from ..progress import track
-from .base import Atoms, Floats, Pool, float_type, ranges, weights_or_ones
+from .base import Atoms, Features, Floats, Pool, float_type, ranges, weights_or_ones
 from .columns import LARGEST_OFFSET_IN_FLOAT32, LARGEST_SIZE_IN_FLOAT32, SCALES
 
 # A part holds the products of up to so many columns with all others, and at most so many
@@ -26,16 +26,12 @@ CHUNK_ROWS = 2048
 
 
 @dataclass(frozen=True)
-class ProductFeatures:
+class ProductFeatures(Features):
     """Chosen products, by their two columns; a first column of -1 stands for the constant 1."""
 
     ids: NDArray[np.intp]
     left: NDArray[np.intp]
     right: NDArray[np.intp]
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.ids.size)
 
     def columns(self, X: Any) -> Any:
         dtype = float_type(X.dtype)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, one_of
-from .base import Atoms, Floats, Pool, float_type, weights_or_ones
+from .base import Atoms, Features, Floats, Pool, float_type, weights_or_ones
 from .thresholds import column_values, thresholds
 
 # The power of the deviation that each scale stands for.
@@ -24,16 +24,12 @@ PART_ATOMS = 1 << 13
 
 
 @dataclass(frozen=True)
-class StumpFeatures:
+class StumpFeatures(Features):
     """Chosen stumps: a column and a threshold each."""
 
     ids: NDArray[np.intp]
     column: NDArray[np.intp]
     threshold: NDArray[np.float64]
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.ids.size)
 
     def columns(self, X: Any) -> Any:
         values = X.tocsc()[:, self.column].toarray() if sp.issparse(X) else X[:, self.column]

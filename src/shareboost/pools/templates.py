@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, from_zero, image_shape_of_rows, positive
-from .base import Atoms, Floats, Pool, ranges
+from .base import Atoms, Features, Floats, Pool, ranges
 from .patches import Images, as_images, make_templates, patch_sizes, random_patches
 
 # Atoms a part, images a batch, templates a matrix product: statistics, values and
@@ -43,7 +43,7 @@ class _Size(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TemplateFeatures:
+class TemplateFeatures(Features):
     """Chosen templates, each with its mask."""
 
     ids: NDArray[np.intp]
@@ -53,10 +53,6 @@ class TemplateFeatures:
     down: list[NDArray[np.float32]]  # (places down,) each
     across: list[NDArray[np.float32]]
     centres: NDArray[np.float64]  # (n, 2)
-
-    @property
-    def n_columns(self) -> int:
-        return int(self.ids.size)
 
     def columns(self, X: Any) -> Any:
         columns = np.empty((self.n_columns, X.shape[0]), dtype=np.float32)

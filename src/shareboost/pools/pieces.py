@@ -1,0 +1,352 @@
+"""Local linear pieces as candidates, sections 4.2 and 7.5 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from ..arguments import at_least, one_of
+from ..progress import track
+from ..validation import is_number
+from .base import Atoms, Features, Floats, Pool, float_type, ranges, weights_or_ones
+from .clustering import cluster
+
+FORMS = ("smooth", "paper")
+MOST_CENTRES = 1500
+SMALLEST_QUANTILE, LARGEST_QUANTILE = 0.01, 0.5
+# A part holds the pieces of so many centres.
+PART_CENTRES = 16
+# Rows of X that are converted at a time.
+CHUNK_ROWS = 4096
+
+
+class Coordinates(NamedTuple):
+    """The affine map of X's columns into the units in which distances are taken."""
+
+    mean: NDArray[np.float64]  # (p,)
+    unit: float
+
+    def of(self, X: Any) -> NDArray[np.float32]:
+        """Return ``(X - mean) / unit`` in float32, (n, p)."""
+        out = np.empty(X.shape, dtype=np.float32)
+        for rows in ranges(X.shape[0], CHUNK_ROWS):
+            part = X[rows].toarray() if sp.issparse(X) else X[rows]
+            out[rows] = (part - self.mean) / self.unit
+        return out
+
+
+@dataclass(frozen=True)
+class PieceFeatures(Features):
+    """Chosen pieces: the centre and the radius of each."""
+
+    ids: NDArray[np.intp]
+    numbers: NDArray[np.intp]  # of the centres
+    centres: NDArray[np.float32]  # (n, p), in coordinates
+    squared_radii: NDArray[np.float32]  # in coordinates
+    coordinates: Coordinates
+    form: str
+
+    @property
+    def widths(self) -> NDArray[np.intp]:
+        return np.full(self.ids.size, self.centres.shape[1] + 1, dtype=np.intp)
+
+    def columns(self, X: Any) -> Any:
+        X = X.tocsr() if sp.issparse(X) else X
+        out = np.empty((self.n_columns, X.shape[0]), dtype=float_type(X.dtype))
+        for rows in ranges(X.shape[0], CHUNK_ROWS):
+            self.write(X[rows], self.coordinates.of(X[rows]), out[:, rows])
+        return out.T
+
+    def write(self, X: Any, points: NDArray[np.float32], out: Floats) -> None:
+        """Write the columns of some rows, also given in coordinates, into out, (n_columns, n)."""
+        from ..kernels.shells import squared_distances
+
+        n, p = points.shape
+        values = (X.toarray() if sp.issparse(X) else X).T
+        distances = np.empty(n, dtype=np.float32)
+        for place, (centre, radius) in enumerate(
+            zip(self.centres, self.squared_radii, strict=True)
+        ):
+            squared_distances(points, centre, distances)
+            piece = out[place * (p + 1) : (place + 1) * (p + 1)]
+            if self.form == "paper":
+                inside = (distances < radius).astype(out.dtype)
+                np.multiply(values, inside, out=piece[:-1], casting="unsafe")
+            else:
+                inside = np.maximum(1.0 - distances / radius, 0.0).astype(out.dtype)
+                own = self.coordinates.mean + self.coordinates.unit * centre.astype(np.float64)
+                np.multiply(values - own[:, None], inside, out=piece[:-1], casting="unsafe")
+            piece[-1] = inside
+
+    def names(self, input_names: Sequence[str]) -> list[str]:
+        radii = self.coordinates.unit * np.sqrt(self.squared_radii.astype(np.float64))
+        names = []
+        for number, radius in zip(self.numbers, radii, strict=True):
+            piece = f"piece {number} (r = {radius:.3g})"
+            names += [f"{piece}: {name}" for name in input_names] + [piece]
+        return names
+
+    def first(self, n_atoms: int) -> PieceFeatures:
+        n = n_atoms
+        return PieceFeatures(
+            self.ids[:n],
+            self.numbers[:n],
+            self.centres[:n],
+            self.squared_radii[:n],
+            self.coordinates,
+            self.form,
+        )
+
+
+class _Block(NamedTuple):
+    """Rows of a block: sorted into shells, centre by centre."""
+
+    points: NDArray[np.float32]  # (n, p + 1), in coordinates, the last 1
+    order: NDArray[np.uint16]  # rows, of centre c from edges[c][0] to edges[c][-1]
+    distances: NDArray[np.float32]  # squared, in that order
+    edges: list[NDArray[np.int64]]  # of each centre's shells
+    source: Any  # rows of X
+
+
+class Pieces(Pool):
+    r"""Pieces of linear functions: a centre, a radius, and p + 1 columns inside it.
+
+    An atom is a whole piece, chosen by the sum of its columns' norms (section 3.2). With
+    it the model adds to the scores a linear function of v around the centre
+    :math:`v_j`, which ends at the distance :math:`r_j`.
+
+    Parameters
+    ----------
+    n_centres : int, optional
+        Centres of the pieces: k-means of the rows. None: a tenth of the rows, at most 1500.
+    radii : int or sequence of float, default=35
+        Radii of each centre: quantiles of its distances to the rows. An integer takes so
+        many quantiles, from 1% to 50%; a sequence takes its own, above 0 and at most 1.
+    form : {"smooth", "paper"}, default="smooth"
+        - ``"paper"``: the columns are :math:`1[\|v - v_j\| < r_j] \, [v, 1]`, as they are.
+        - ``"smooth"``: :math:`\max(0, 1 - \|v - v_j\|^2 / r_j^2) \, [v - v_j, 1]`, all
+          divided by one number a piece, the fourth root of their mean square. It
+          generalises better (docs/figures.md): a piece ends without a step, and a small
+          piece weighs more than its rows alone would give it.
+    random_state : int, RandomState or None, default=0
+        Of the clustering.
+
+    Notes
+    -----
+    Distances are Euclidean, so columns of unlike units should be scaled first. Each
+    centre's rows are sorted into the shells between its radii once; a round's moments of
+    the residual in each shell, summed outwards, score every radius exactly at the cost of
+    one. A block of rows takes about 6 bytes for every row inside a centre's largest
+    radius.
+
+    A row of X is held in float32 about the mean; sparse input becomes dense there.
+    """
+
+    def __init__(
+        self,
+        n_centres: int | None = None,
+        radii: int | Sequence[float] = 35,
+        form: str = "smooth",
+        random_state: Any = 0,
+    ):
+        self.n_centres = n_centres
+        self.radii = radii
+        self.form = form
+        self.random_state = random_state
+
+    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        one_of("form", self.form, FORMS, "Pieces")
+        quantiles = self._quantiles()
+        n, n_centres = X.shape[0], self.n_centres
+        if n_centres is None:
+            n_centres = min(MOST_CENTRES, max(1, n // 10))
+        elif at_least("n_centres", n_centres, 1, "Pieces") > n:
+            raise ValueError(
+                f"n_centres={n_centres} is not valid for Pieces: it takes at most as many as "
+                f"there are rows, {n}."
+            )
+        weight = weights_or_ones(X, weight)
+        share = weight / weight.sum()
+        X = X.tocsr() if sp.issparse(X) else X
+        self.coordinates_ = _coordinates(X, share)
+        points = self.coordinates_.of(X)
+        rng = check_random_state(self.random_state)
+        self.centres_ = cluster(points, n_centres, rng, "clustering rows", weight)
+        radii, scales = [], []
+        for centre in track(self.centres_, "radii of pieces", len(self.centres_)):
+            own, scale = self._radii_and_scales(points, share, centre, quantiles)
+            radii.append(own)
+            scales.append(scale)
+        self.squared_radii_ = np.concatenate(radii)
+        self.piece_scale_ = np.concatenate(scales)
+        self.starts_ = np.cumsum([0, *(own.size for own in radii)])
+        self.n_atoms_ = int(self.starts_[-1])
+        self.dtype_ = float_type(X.dtype)
+        return self
+
+    def parts(self) -> list[slice]:
+        check_is_fitted(self)
+        edges = self.starts_[[*range(0, len(self.centres_), PART_CENTRES), -1]].tolist()
+        return [slice(*pair) for pair in pairwise(edges)]
+
+    def encode(self, X: Any, rows: slice) -> _Block:
+        from ..kernels.shells import sort_into_shells, squared_distances
+
+        check_is_fitted(self)
+        points = self.coordinates_.of(X[rows])
+        n = len(points)
+        distances, order = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.uint16)
+        orders, sorted_distances, edges, stop = [], [], [], 0
+        for c, centre in enumerate(self.centres_):
+            squared_distances(points, centre, distances)
+            radii = self.squared_radii_[self.starts_[c] : self.starts_[c + 1]]
+            own = np.empty(radii.size + 1, dtype=np.int64)
+            sort_into_shells(distances, radii, order, own)
+            orders.append(order[: own[-1]].copy())
+            sorted_distances.append(distances[orders[-1]])
+            edges.append(own + stop)
+            stop += int(own[-1])
+        with_one = np.concatenate([points, np.ones((n, 1), dtype=np.float32)], axis=1)
+        return _Block(
+            with_one, np.concatenate(orders), np.concatenate(sorted_distances), edges, X[rows]
+        )
+
+    def stats(
+        self,
+        data: _Block,
+        residual: Floats,
+        part: slice,
+        out: NDArray[np.float64] | None = None,
+    ) -> Floats:
+        """Return the residual's moments in each shell, (shells, k or 2 k, p + 1)."""
+        from ..kernels.shells import add_moments
+
+        rows = np.ascontiguousarray(residual.T, dtype=np.float32)
+        smooth = self.form == "smooth"
+        if out is None:
+            width = residual.shape[0] * (2 if smooth else 1)
+            out = np.zeros((part.stop - part.start, width, data.points.shape[1]))
+        for c, atoms in self._centres_of(part):
+            own = out[atoms.start - part.start : atoms.stop - part.start]
+            add_moments(data.points, rows, data.order, data.distances, data.edges[c], smooth, own)
+        return out
+
+    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        from ..kernels.shells import piece_scores
+
+        scores = np.empty(part.stop - part.start)
+        smooth = self.form == "smooth"
+        for c, atoms in self._centres_of(part):
+            own = slice(atoms.start - part.start, atoms.stop - part.start)
+            # A column in coordinates: less the centre, or as in X but for the unit.
+            mean, unit = self.coordinates_
+            offset = -self.centres_[c].astype(np.float64) if smooth else mean / unit
+            scales = np.stack([self.scales(atom) for atom in range(atoms.start, atoms.stop)])
+            scales[:, :-1] /= unit
+            radii = self.squared_radii_[atoms].astype(np.float64)
+            piece_scores(stats[own], radii, offset, scales, smooth, scores[own])
+        return scores
+
+    def columns(self, data: _Block, atom: int) -> Floats:
+        n, width = data.points.shape
+        out = np.empty((width, n), dtype=np.float64)
+        self.features([atom]).write(data.source, data.points[:, :-1], out)
+        return out
+
+    def scales(self, atom: int) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        scales = np.full(self.centres_.shape[1] + 1, self.piece_scale_[atom])
+        if self.form == "smooth":
+            scales[:-1] *= self.coordinates_.unit
+        return scales
+
+    def features(self, atoms: Atoms) -> PieceFeatures:
+        check_is_fitted(self)
+        ids = np.asarray(atoms, dtype=np.intp)
+        numbers = np.searchsorted(self.starts_, ids, side="right") - 1
+        return PieceFeatures(
+            ids,
+            numbers,
+            self.centres_[numbers],
+            self.squared_radii_[ids],
+            self.coordinates_,
+            self.form,
+        )
+
+    def _quantiles(self) -> NDArray[np.float64]:
+        """Return the quantiles of the distances to take as radii, rising."""
+        if isinstance(self.radii, (int, np.integer)):
+            n = at_least("radii", self.radii, 1, "Pieces")
+            return (
+                np.linspace(SMALLEST_QUANTILE, LARGEST_QUANTILE, n) if n > 1 else np.array([0.25])
+            )
+        values = list(self.radii) if isinstance(self.radii, (Sequence, np.ndarray)) else []
+        if not values or not all(is_number(value) and 0 < value <= 1 for value in values):
+            raise ValueError(
+                f"radii={self.radii!r} is not valid for Pieces: it takes an integer of at least "
+                "1, or quantiles above 0 and at most 1. A quantile of 0 would leave pieces empty."
+            )
+        return np.unique(np.array(values, dtype=np.float64))
+
+    def _centres_of(self, part: slice) -> list[tuple[int, slice]]:
+        """Return the centres of a part, each with its atoms."""
+        first = int(np.searchsorted(self.starts_, part.start))
+        last = int(np.searchsorted(self.starts_, part.stop))
+        return [
+            (c, slice(int(self.starts_[c]), int(self.starts_[c + 1]))) for c in range(first, last)
+        ]
+
+    def _radii_and_scales(
+        self,
+        points: NDArray[np.float32],
+        share: NDArray[np.float64],
+        centre: NDArray[np.float32],
+        quantiles: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return the squared radii of a centre, rising, and the scale of each piece."""
+        from ..kernels.shells import squared_distances
+
+        distances = np.empty(len(points), dtype=np.float32)
+        squared_distances(points, centre, distances)
+        order = np.argsort(distances)
+        distances = distances[order]
+        share = share[order]
+        # The radius of a quantile lies beyond as many rows as make up its share, and half
+        # way to the next distance, so that no piece is empty and rounding moves no row.
+        reached = np.searchsorted(np.cumsum(share), quantiles - 1e-9)
+        last = distances[np.minimum(reached, distances.size - 1)]
+        beyond = np.searchsorted(distances, last, side="right")
+        following = distances[np.minimum(beyond, distances.size - 1)]
+        middle = np.square((np.sqrt(last) + np.sqrt(following)) / 2)
+        middle = np.where(last < middle, middle, following)  # no number lies between them
+        outermost = last * np.float32(1.001) + np.float32(1e-6)
+        radii = np.unique(np.where(beyond < distances.size, middle, outermost))
+        if self.form == "paper":
+            return radii, np.ones(radii.size)
+        # Means of a^2 (d^2 + 1) with a = 1 - d^2 / r^2, from the sums of powers of d^2.
+        d = distances.astype(np.float64)
+        powers = np.stack([np.cumsum(share * d**power) for power in range(4)])
+        inside = np.searchsorted(distances, radii)
+        zero, one, two, three = powers[:, inside - 1]
+        r = radii.astype(np.float64)
+        square = (zero + one) - 2.0 * (one + two) / r + (two + three) / r**2
+        return radii, np.maximum(square / (centre.size + 1), 1e-30) ** 0.25
+
+
+def _coordinates(X: Any, share: NDArray[np.float64]) -> Coordinates:
+    """Return coordinates about the weighted mean, in units of the root mean variance."""
+    mean = np.asarray(share @ X, dtype=np.float64).ravel()
+    variance = 0.0
+    for rows in ranges(X.shape[0], CHUNK_ROWS):
+        part = X[rows].toarray() if sp.issparse(X) else X[rows]
+        variance += float(share[rows] @ np.square(part - mean).sum(axis=1))
+    unit = float(np.sqrt(variance / X.shape[1]))
+    return Coordinates(mean, unit if unit > 0 else 1.0)

@@ -1,0 +1,185 @@
+"""Several pools as one: a run chooses among all of their atoms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from ..arguments import positive
+from .base import Atoms, Features, Floats, Pool
+
+
+@dataclass(frozen=True)
+class UnionFeatures(Features):
+    """Chosen atoms of several pools, in one order."""
+
+    ids: NDArray[np.intp]
+    which: NDArray[np.intp]  # the pool of each atom
+    pool_names: list[str]
+    members: list[Features]  # of each pool, in the order chosen
+
+    @property
+    def widths(self) -> NDArray[np.intp]:
+        widths = np.empty(self.ids.size, dtype=np.intp)
+        for number, member in enumerate(self.members):
+            widths[self.which == number] = member.widths
+        return widths
+
+    def columns(self, X: Any) -> Any:
+        found = [member.columns(X) for member in self.members]
+        dense = [part.toarray() if sp.issparse(part) else part for part in found]
+        return np.concatenate(dense, axis=1)[:, self._order()]
+
+    def names(self, input_names: Sequence[str]) -> list[str]:
+        names = [
+            f"{pool_name}: {name}"
+            for pool_name, member in zip(self.pool_names, self.members, strict=True)
+            for name in member.names(input_names)
+        ]
+        return [names[place] for place in self._order()]
+
+    def first(self, n_atoms: int) -> UnionFeatures:
+        which = self.which[:n_atoms]
+        members = [
+            member.first(int((which == number).sum())) for number, member in enumerate(self.members)
+        ]
+        return UnionFeatures(self.ids[:n_atoms], which, self.pool_names, members)
+
+    def _order(self) -> NDArray[np.intp]:
+        """Return where each column stands when the pools' columns stand side by side."""
+        of_pool = np.repeat(self.which, self.widths)
+        order = np.empty(of_pool.size, dtype=np.intp)
+        order[np.argsort(of_pool, kind="stable")] = np.arange(of_pool.size)
+        return order
+
+
+class Union(Pool):
+    """The atoms of several pools, chosen among in one run.
+
+    Parameters
+    ----------
+    pools : list of Pool, or of (name, Pool)
+        The pools, each fitted on the same rows. A pool without a name has that of its
+        class in lower case, with a number where two are alike.
+    costs : list of float, optional
+        What an atom of each pool costs; its score is divided by that. An atom of many
+        columns, such as a piece, scores the sum over them: a cost of its width sets it
+        level with single columns. None: all cost 1.
+
+    Notes
+    -----
+    Ties go to the earlier pool. The names of the chosen columns begin with that of
+    their pool, such as ``stumps: x3 ≤ 2.45``. NaN is allowed where every pool allows it.
+    """
+
+    def __init__(self, pools: list[Any], costs: list[float] | None = None):
+        self.pools = pools
+        self.costs = costs
+
+    @property
+    def allows_nan(self) -> bool:
+        return all(pool.allows_nan for _, pool in self._named())
+
+    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        named = self._named()
+        costs = [1.0] * len(named) if self.costs is None else list(self.costs)
+        if len(costs) != len(named):
+            raise ValueError(
+                f"costs={self.costs!r} is not valid for Union: it takes a number for each of the "
+                f"{len(named)} pools."
+            )
+        self.costs_ = [positive("costs", cost, "Union") for cost in costs]
+        self.names_ = [name for name, _ in named]
+        self.pools_ = [clone(pool).fit(X, weight, centred) for _, pool in named]
+        self.starts_ = np.cumsum([0, *(pool.n_atoms_ for pool in self.pools_)])
+        self.n_atoms_ = int(self.starts_[-1])
+        self.dtype_ = np.result_type(*(pool.dtype_ for pool in self.pools_))
+        return self
+
+    @property
+    def stats_dtype(self) -> np.dtype[Any]:
+        return np.result_type(*(pool.stats_dtype for pool in self.pools_))
+
+    def parts(self) -> list[slice]:
+        check_is_fitted(self)
+        return [
+            slice(int(start) + part.start, int(start) + part.stop)
+            for start, pool in zip(self.starts_, self.pools_, strict=False)
+            for part in pool.parts()
+        ]
+
+    def encode(self, X: Any, rows: slice) -> list[Any]:
+        check_is_fitted(self)
+        return [pool.encode(X, rows) for pool in self.pools_]
+
+    def stats(
+        self,
+        data: list[Any],
+        residual: Floats,
+        part: slice,
+        out: NDArray[np.float64] | None = None,
+    ) -> Floats:
+        """Return the statistic of the one pool that the part belongs to."""
+        number, own = self._own(part)
+        return self.pools_[number].stats(data[number], residual, own, out)
+
+    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        number, own = self._own(part)
+        return self.pools_[number].scores(stats, own) / self.costs_[number]
+
+    def columns(self, data: list[Any], atom: int) -> Floats:
+        number, own = self.member(atom)
+        return self.pools_[number].columns(data[number], own)
+
+    def scales(self, atom: int) -> NDArray[np.float64]:
+        number, own = self.member(atom)
+        return self.pools_[number].scales(own)
+
+    def features(self, atoms: Atoms) -> UnionFeatures:
+        check_is_fitted(self)
+        ids = np.asarray(atoms, dtype=np.intp)
+        which = np.searchsorted(self.starts_, ids, side="right") - 1
+        members = [
+            pool.features(ids[which == number] - self.starts_[number])
+            for number, pool in enumerate(self.pools_)
+        ]
+        return UnionFeatures(ids, which, self.names_, members)
+
+    def member(self, atom: int) -> tuple[int, int]:
+        """Return the number of the atom's pool and its id there."""
+        check_is_fitted(self)
+        number = int(np.searchsorted(self.starts_, atom, side="right")) - 1
+        return number, int(atom - self.starts_[number])
+
+    def _own(self, part: slice) -> tuple[int, slice]:
+        number, start = self.member(part.start)
+        return number, slice(start, start + part.stop - part.start)
+
+    def _named(self) -> list[tuple[str, Pool]]:
+        """Return the pools with names that are unlike."""
+        named = [
+            entry if isinstance(entry, tuple) else (type(entry).__name__.lower(), entry)
+            for entry in self.pools
+        ]
+        if not named or not all(
+            len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], Pool)
+            for entry in named
+        ):
+            raise ValueError(
+                f"pools={self.pools!r} is not valid for Union: it takes a list of pools, or of "
+                "(name, pool), at least one."
+            )
+        total, seen = Counter(name for name, _ in named), Counter[str]()
+        unlike = []
+        for name, pool in named:
+            seen[name] += 1
+            unlike.append((f"{name}{seen[name]}" if total[name] > 1 else name, pool))
+        return unlike

@@ -1,0 +1,336 @@
+"""What every pool must answer, against explicit columns."""
+
+import pickle
+import re
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from naive_pools import explicit
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from threadpoolctl import threadpool_limits
+
+from shareboost import ShareBoostClassifier
+from shareboost import rows as rows_module
+from shareboost.losses import LogisticLoss
+from shareboost.pools import POOLS, Columns, Pieces, Products, Stumps, Templates, Union
+from shareboost.rows import Rows
+from shareboost.select import best_atom
+
+POOLS_TO_TEST = {
+    "columns": Columns(),
+    "columns, maxabs": Columns("maxabs"),
+    "stumps": Stumps(),
+    "stumps, paper": Stumps(scale="none"),
+    "stumps, exact": Stumps(max_bins=None),
+    "products": Products(),
+    "products, squares, linear": Products(squares=True, linear=True),
+    "products, maxabs": Products(scale="maxabs"),
+    "pieces": Pieces(12, 6),
+    "pieces, paper": Pieces(12, 6, form="paper"),
+    "templates": Templates(5, patch_size=3, masks=2, sigma=2.0),
+    "templates, sizes": Templates(4, patch_size=[3, (2, 5)], masks=2, sigma=2.0),
+    "templates, colour": Templates(5, image_shape=(4, 8, 2), patch_size=3, masks=2, sigma=2.0),
+    "union": Union([Columns(), Stumps(), Products(), Pieces(12, 6)]),
+    "union, named": Union([("a", Columns()), ("b", Columns("maxabs"))], costs=[1.0, 3.0]),
+}
+NAMES = {
+    "columns": r"x\d+",
+    "stumps": r"x\d+ ≤ -?[\d.e+-]+",
+    "products": r"x\d+ · x\d+|x\d+²|x\d+",
+    "pieces": r"piece \d+ \(r = [\d.e+-]+\)(: x\d+)?",
+    "templates": r"template \d+ at \(\d+, \d+\)",
+    "union": r"(columns|stumps|products|pieces|a|b): .*",
+}
+
+every_pool = pytest.mark.parametrize("name", POOLS_TO_TEST)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Some digits, their labels and a residual as after a loose refit: (X, y, R, weight)."""
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:120], y[:120]
+    rng = np.random.default_rng(0)
+    R = rng.normal(size=(10, 120))
+    return X, y, R, rng.uniform(0.5, 2.0, size=120)
+
+
+def fitted(name, X, weight=None, centred=True):
+    return clone(POOLS_TO_TEST[name]).fit(X, weight, centred)
+
+
+def all_scores(pool, X, R, edges):
+    """Scores of all atoms, part by part, the rows in blocks."""
+    scores = []
+    for part in pool.parts():
+        stats = None
+        for a, b in pairwise(edges):
+            block = pool.encode(X, slice(a, b))
+            stats = pool.stats(block, R[:, a:b].astype(pool.stats_dtype), part, stats)
+            stats = stats.astype(np.float64)
+        scores.append(pool.scores(stats, part))
+    return np.concatenate(scores)
+
+
+def naive_scores(pool, X, R, weight):
+    atoms = explicit(pool, X, X, weight)
+    scales = [pool.scales(atom) for atom in range(pool.n_atoms_)]
+    return np.array(
+        [
+            np.abs((columns / scale[:, None]) @ R.T).sum()
+            for columns, scale in zip(atoms, scales, strict=True)
+        ]
+    )
+
+
+def close(name):
+    """Templates are scored by codes of one byte, all other pools in float32 or better."""
+    return {"rtol": 0.03, "atol": 0.3} if "templates" in name else {"rtol": 1e-4, "atol": 1e-3}
+
+
+@every_pool
+def test_scores_are_the_l1_norms_of_explicit_columns(name, data):
+    X, _, R, weight = data
+    pool = fitted(name, X, weight)
+    scores = all_scores(pool, X, R, [0, 120])
+    assert scores.shape == (pool.n_atoms_,)
+    truth = naive_scores(pool, X, R, weight) / factor(pool)
+    varies = scores > -np.inf
+    assert varies.any()
+    assert np.allclose(scores[varies], truth[varies], **close(name))
+    assert np.allclose(truth[~varies], [0.0 * t for t in truth[~varies]]) or constant(
+        pool, X, ~varies
+    )
+
+
+def factor(pool):
+    """What a pool divides the plain sum by: the costs of a union."""
+    if isinstance(pool, Union):
+        return np.concatenate(
+            [factor(own) * cost for own, cost in zip(pool.pools_, pool.costs_, strict=True)]
+        )
+    return np.ones(pool.n_atoms_)
+
+
+def constant(pool, X, which):
+    """Whether all these atoms are constant on X."""
+    atoms = explicit(pool, X, X)
+    return all(np.ptp(atoms[i], axis=1).max() < 1e-6 for i in np.flatnonzero(which))
+
+
+@every_pool
+@pytest.mark.parametrize("edges", [[0, 60, 120], [0, 1, 50, 119, 120]], ids=str)
+def test_stats_add_over_blocks_of_rows(name, edges, data):
+    X, _, R, weight = data
+    pool = fitted(name, X, weight)
+    whole, parts = all_scores(pool, X, R, [0, 120]), all_scores(pool, X, R, edges)
+    assert np.allclose(whole, parts, rtol=1e-4, atol=1e-3)
+    part = pool.parts()[0]
+    residual = R.astype(pool.stats_dtype)
+    sums = [
+        pool.stats(pool.encode(X, slice(a, b)), residual[:, a:b], part) for a, b in pairwise(edges)
+    ]
+    once = pool.stats(pool.encode(X, slice(0, 120)), residual, part)
+    assert np.allclose(sum(s.astype(np.float64) for s in sums), once, rtol=1e-4, atol=1e-3)
+
+
+@every_pool
+def test_parts_cover_every_atom_once(name, data):
+    pool = fitted(name, data[0])
+    parts = pool.parts()
+    assert parts[0].start == 0
+    assert parts[-1].stop == pool.n_atoms_
+    assert all(a.stop == b.start for a, b in pairwise(parts))
+
+
+@every_pool
+def test_columns_of_an_atom_are_its_explicit_columns(name, data):
+    X, _, _, weight = data
+    pool = fitted(name, X, weight)
+    truth = explicit(pool, X, X, weight)
+    assert len(truth) == pool.n_atoms_
+    block = pool.encode(X, slice(30, 90))
+    for atom in range(0, pool.n_atoms_, max(1, pool.n_atoms_ // 40)):
+        columns = pool.columns(block, atom)
+        assert columns.shape == (pool.scales(atom).size, 60)
+        assert np.allclose(columns, truth[atom][:, 30:90], rtol=1e-4, atol=1e-4)
+
+
+@every_pool
+@pytest.mark.parametrize("intercept", [True, False])
+def test_scores_of_a_model_on_new_rows_are_explicit_columns_times_weights(name, intercept, digits):
+    X, y = digits
+    pool = POOLS_TO_TEST[name]
+    clf = ShareBoostClassifier(6, pool=pool, fit_intercept=intercept, alpha=1e-3).fit(
+        X[:300], y[:300]
+    )
+    own = clone(pool).fit(X[:300], np.ones(300), centred=intercept)
+    atoms = explicit(own, X[300:350], X[:300])
+    A = np.vstack([atoms[atom] for atom in clf.selected_]).T
+    assert np.allclose(clf.transform(X[300:350]), A, rtol=1e-4, atol=1e-4)
+    scores = A @ clf.coef_.T + clf.intercept_
+    assert np.allclose(clf.decision_function(X[300:350]), scores, rtol=1e-3, atol=1e-3)
+    for t, staged in enumerate(clf.staged_decision_function(X[300:350]), start=1):
+        assert np.allclose(staged, clf.at(t).decision_function(X[300:350]), atol=1e-4)
+
+
+@every_pool
+def test_names_are_readable_and_one_a_column(name, data):
+    X, y, _, _ = data
+    clf = ShareBoostClassifier(5, pool=POOLS_TO_TEST[name]).fit(X, y)
+    names = clf.get_feature_names_out()
+    assert len(names) == len(set(names)) == clf.coef_.shape[1]
+    assert all(re.fullmatch(NAMES[name.split(",")[0]], n) for n in names), names
+
+
+@every_pool
+def test_pickling_and_cloning_keep_what_they_should(name, data):
+    X, y, R, _ = data
+    pool = fitted(name, X)
+    again = pickle.loads(pickle.dumps(pool))
+    assert np.array_equal(all_scores(again, X, R, [0, 120]), all_scores(pool, X, R, [0, 120]))
+    assert not hasattr(clone(pool), "n_atoms_")
+    clf = ShareBoostClassifier(4, pool=POOLS_TO_TEST[name]).fit(X, y)
+    loaded = pickle.loads(pickle.dumps(clf))
+    assert np.array_equal(loaded.decision_function(X), clf.decision_function(X))
+    assert not hasattr(clf.pool, "n_atoms_")  # the parameter stays as it was
+    assert np.array_equal(clone(clf).fit(X, y).coef_, clf.coef_)
+
+
+@every_pool
+def test_an_unfitted_pool_says_so(name, data):
+    X = data[0]
+    pool = clone(POOLS_TO_TEST[name])
+    for use in (
+        lambda: pool.parts(),
+        lambda: pool.encode(X, slice(0, 10)),
+        lambda: pool.features([0]),
+        lambda: pool.scales(0),
+    ):
+        with pytest.raises(NotFittedError, match="not fitted yet"):
+            use()
+
+
+@every_pool
+def test_results_do_not_depend_on_the_number_of_threads(name, digits, monkeypatch):
+    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 150)
+    X, y = digits[0][:600], digits[1][:600]
+    found = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads):
+            found.append(ShareBoostClassifier(5, pool=POOLS_TO_TEST[name]).fit(X, y))
+    for clf in found[1:]:
+        assert np.array_equal(clf.selected_, found[0].selected_)
+        assert np.array_equal(clf.coef_, found[0].coef_)
+
+
+@every_pool
+@pytest.mark.parametrize("format_", ["csr", "csc", "coo"])
+def test_sparse_rows_give_what_dense_rows_give(name, format_, data):
+    X, y, R, weight = data
+    dense = fitted(name, X, weight)
+    sparse = fitted(name, sp.coo_array(X).asformat(format_), weight)
+    assert sparse.n_atoms_ == dense.n_atoms_
+    rows = sp.csr_array(X)
+    assert np.allclose(
+        all_scores(sparse, rows, R, [0, 50, 120]),
+        all_scores(dense, X, R, [0, 50, 120]),
+        rtol=1e-4,
+        atol=1e-3,
+    )
+    clf = ShareBoostClassifier(4, pool=POOLS_TO_TEST[name])
+    on_sparse = clone(clf).fit(sp.coo_array(X).asformat(format_), y)
+    on_dense = clone(clf).fit(X, y)
+    assert np.array_equal(on_sparse.selected_, on_dense.selected_)
+    assert np.allclose(on_sparse.decision_function(rows), on_dense.decision_function(X), atol=1e-2)
+
+
+@every_pool
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.float64])
+def test_every_type_of_number_is_taken(name, dtype, data):
+    X, y, _, _ = data
+    clf = ShareBoostClassifier(4, pool=POOLS_TO_TEST[name])
+    plain = clone(clf).fit(X.astype(dtype), y)
+    single = clone(clf).fit(X, y)
+    assert np.array_equal(plain.selected_, single.selected_)
+    assert plain.score(X.astype(dtype), y) == pytest.approx(single.score(X, y), abs=0.02)
+
+
+@every_pool
+def test_a_pool_works_in_a_pipeline(name, digits):
+    X, y = digits[0][:200], digits[1][:200]
+    pipe = make_pipeline(MinMaxScaler(), ShareBoostClassifier(8, pool=POOLS_TO_TEST[name]))
+    assert pipe.fit(X, y).score(X, y) > 0.5
+
+
+@every_pool
+def test_nan_is_refused_unless_the_pool_takes_it(name, data):
+    X, y, _, _ = data
+    X = X.copy()
+    X[3, 20] = np.nan
+    clf = ShareBoostClassifier(3, pool=POOLS_TO_TEST[name])
+    if POOLS_TO_TEST[name].allows_nan:
+        assert clf.fit(X, y).score(X, y) > 0.2
+    else:
+        with pytest.raises(ValueError, match="NaN"):
+            clf.fit(X, y)
+
+
+@every_pool
+def test_warm_start_goes_on_with_the_same_atoms(name, data):
+    X, y, _, _ = data
+    whole = ShareBoostClassifier(6, pool=POOLS_TO_TEST[name], alpha=1e-3).fit(X, y)
+    clf = ShareBoostClassifier(3, pool=POOLS_TO_TEST[name], alpha=1e-3, warm_start=True).fit(X, y)
+    clf.set_params(n_features=6).fit(X, y)
+    assert np.array_equal(clf.selected_, whole.selected_)
+    assert np.allclose(clf.coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("name", sorted(POOLS))
+def test_pools_go_by_name(name, digits):
+    X, y = digits[0][:400], digits[1][:400]
+    if name in ("templates", "pieces"):  # whose defaults want more than 400 small images
+        pytest.skip("its defaults are for larger data")
+    by_name = ShareBoostClassifier(5, pool=name).fit(X, y)
+    by_object = ShareBoostClassifier(5, pool=POOLS[name]()).fit(X, y)
+    assert np.array_equal(by_name.selected_, by_object.selected_)
+
+
+@pytest.mark.parametrize(
+    ("small", "large"),
+    [
+        ((Stumps(max_bins=None), 49), (Stumps(max_bins=None), 256)),
+        ((Products(), 256), (Products(), 600)),
+        ((Pieces(25, 30), 16), (Pieces(125, 30), 16)),
+        ((Templates(150, patch_size=3), 64), (Templates(750, patch_size=3), 64)),
+    ],
+    ids=["stumps", "products", "pieces", "templates"],
+)
+def test_memory_is_bounded_by_parts_not_by_the_number_of_atoms(small, large):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 600)).astype(np.float32)
+    y = np.arange(500) % 20
+    peaks, sizes = [], []
+    for pool, n_columns in (small, large):
+        pool.fit(X[:, :n_columns])
+        sizes.append(pool.n_atoms_)
+        with (
+            threadpool_limits(1),
+            Rows(X[:, :n_columns], y, np.ones(500), pool, 20, True) as rows,
+        ):
+            rows.evaluate(np.zeros((20, 1)), LogisticLoss())
+            best_atom(rows, np.empty(0, dtype=np.intp))  # compiles
+            tracemalloc.start()
+            best_atom(rows, np.empty(0, dtype=np.intp))
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+    assert sizes[1] > 4.9 * sizes[0]
+    assert peaks[1] < 3 * peaks[0]
