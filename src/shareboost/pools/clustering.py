@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,31 +22,25 @@ STEPS = 5
 def cluster(
     points: NDArray[np.float32],
     n_centres: int,
-    random_state: Any,
+    rng: np.random.RandomState,
     what: str,
     weight: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float32]:
     """Return up to ``n_centres`` distinct centres of the points, by k-means.
 
-    Begins at random points and takes 25 of Lloyd's steps. Fewer distinct points than
-    centres give as many centres as there are points.
+    Begins at random points and takes 25 of Lloyd's steps. Centres that differ by no more
+    than rounding are one.
     """
-    rng = (
-        np.random.RandomState(random_state)
-        if not hasattr(random_state, "randint")
-        else random_state
-    )
-    distinct = np.unique(points, axis=0) if len(points) < 4 * n_centres else points
-    if len(distinct) <= n_centres:
-        return distinct
     centres = points[rng.choice(len(points), n_centres, replace=False)]
     seed = rng.randint(2**31)
     # With several threads scikit-learn adds their sums in the order they end.
     with single_threaded_blas, threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct points: taken care of
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of centres that are one, see below
         for _ in track(range(STAGES), what, STAGES):
             means = KMeans(
                 n_centres, init=centres, n_init=1, max_iter=STEPS, tol=0.0, random_state=seed
             )
             centres = means.fit(points, sample_weight=weight).cluster_centers_
-    return np.unique(centres, axis=0)
+    rounding = 1e-5 * float(np.abs(centres).max()) or 1.0
+    _, distinct = np.unique(np.round(centres / rounding), axis=0, return_index=True)
+    return centres[np.sort(distinct)]

@@ -285,9 +285,7 @@ class Pieces(Pool):
         """Return the quantiles of the distances to take as radii, rising."""
         if isinstance(self.radii, (int, np.integer)):
             n = at_least("radii", self.radii, 1, "Pieces")
-            return (
-                np.linspace(SMALLEST_QUANTILE, LARGEST_QUANTILE, n) if n > 1 else np.array([0.25])
-            )
+            return np.linspace(LARGEST_QUANTILE, SMALLEST_QUANTILE, n)[::-1]
         values = list(self.radii) if isinstance(self.radii, (Sequence, np.ndarray)) else []
         if not values or not all(is_number(value) and 0 < value <= 1 for value in values):
             raise ValueError(

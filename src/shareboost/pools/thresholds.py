@@ -27,7 +27,7 @@ def thresholds(values: NDArray[Any], weight: Vector, max_bins: int | None) -> Ve
         mass = np.bincount(place, weights=weight, minlength=distinct.size).astype(np.float64)
         kept = _quantile_places(mass, max_bins)
         lower, upper = lower[kept], upper[kept]
-    middle = lower + (upper - lower) / 2.0
+    middle = lower / 2.0 + upper / 2.0
     return np.where((lower <= middle) & (middle < upper), middle, lower)
 
 

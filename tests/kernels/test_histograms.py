@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from shareboost.kernels.histograms import add_dense, add_sparse, by_example, stump_scores
+
+
+def twin_histogram(codes, residual, edges):
+    """Residuals summed by code, column by column."""
+    out = np.zeros((edges[-1], residual.shape[0]))
+    for j, column in enumerate(codes):
+        for i, code in enumerate(column):
+            out[edges[j] + code] += residual[:, i]
+    return out
+
+
+def some_codes(seed, n, n_bins, k, dtype):
+    rng = np.random.default_rng(seed)
+    codes = np.array([rng.integers(0, b, size=n) for b in n_bins]).astype(dtype)
+    return codes, rng.normal(size=(k, n)), np.cumsum([0, *n_bins])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize(("n", "k"), [(1, 2), (50, 3), (51, 10), (200, 26)])
+def test_dense_histograms_equal_their_twin(n, k, dtype):
+    # More bins than rows take another way than fewer.
+    codes, residual, edges = some_codes(0, n, [2, 7, 100, 250], k, dtype)
+    out = np.ones((edges[-1], k))
+    add_dense(codes, *by_example(residual)[:1], edges, by_example(residual)[1], out)
+    assert np.allclose(out, 1.0 + twin_histogram(codes, residual, edges), atol=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 40, 301])
+def test_sparse_histograms_equal_the_dense_ones(n):
+    codes, residual, edges = some_codes(1, n, [3, 9, 200], 4, np.uint8)
+    zero_codes = np.array([1, 0, 150])
+    stored = np.random.default_rng(2).random(codes.shape) < 0.3
+    codes[~stored] = np.repeat(zero_codes[:, None], n, axis=1)[~stored]
+    place = sp.csc_array(stored.T)
+    values = codes.T[place.tocoo().row, np.repeat(np.arange(3), np.diff(place.indptr))]
+    rows, tag = by_example(residual)
+    out = np.zeros((edges[-1], 4))
+    add_sparse(values, place.indices, place.indptr, zero_codes, rows, edges, tag, out)
+    assert np.allclose(out, twin_histogram(codes, residual, edges), atol=1e-4)
+
+
+def test_stump_scores_equal_their_twin():
+    sums = np.random.default_rng(0).normal(size=(12, 3))
+    edges = np.array([0, 5, 6, 12])
+    scores = np.empty(4 + 0 + 5)
+    stump_scores(sums, edges, scores)
+    twin = [
+        np.abs(np.cumsum(sums[a:b], axis=0)[:-1]).sum(axis=1) for a, b in [(0, 5), (5, 6), (6, 12)]
+    ]
+    assert np.allclose(scores, np.concatenate(twin))

@@ -1,0 +1,43 @@
+import numpy as np
+import pytest
+from scipy.signal import correlate
+
+from shareboost.kernels.templates import masked_maxima, quantise, template_column
+
+
+def test_masked_maxima_equal_their_twin():
+    rng = np.random.default_rng(0)
+    responses = rng.normal(size=(5, 6, 7)).astype(np.float32)
+    responses[:, :, 2] = -np.abs(responses[:, :, 2])  # never a positive response
+    down, across = rng.uniform(0.1, 1, (2, 5)), rng.uniform(0.1, 1, (3, 6))
+    down, across = down.astype(np.float32), across.astype(np.float32)
+    out = np.empty((2, 3, 7), dtype=np.float32)
+    masked_maxima(responses, down, across, out)
+    masks = down[:, None, :, None] * across[None, :, None, :]  # (a, b, y, x)
+    twin = (masks[..., None] * responses).max(axis=(2, 3))
+    assert np.allclose(out, twin)
+
+
+def test_quantise_rounds_and_stays_within_a_byte():
+    values = np.array([[0.0, 1.0], [2.49, 9.0], [-5.0, 1e6]], dtype=np.float32)
+    low, step = np.array([0.0, 1.0], np.float32), np.array([0.5, 2.0], np.float32)
+    codes = np.empty((2, 3), dtype=np.uint8)
+    quantise(values, low, step, codes)
+    assert codes.tolist() == [[0, 5, 0], [0, 4, 255]]
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize(("rows", "columns"), [(2, 3), (6, 1), (6, 8), (1, 8)])
+def test_a_templates_column_equals_its_twin(rows, columns, channels):
+    rng = np.random.default_rng(0)
+    images = rng.normal(size=(9, 6, 8, channels)).astype(np.float32)
+    template = rng.normal(size=(rows, columns, channels)).astype(np.float32)
+    down = rng.uniform(0.1, 1, 6 - rows + 1).astype(np.float32)
+    across = rng.uniform(0.1, 1, 8 - columns + 1).astype(np.float32)
+    out = np.empty(9, dtype=np.float32)
+    template_column(images, template, down, across, out)
+    twin = [
+        (correlate(image, template, mode="valid")[:, :, 0] * np.outer(down, across)).max()
+        for image in images.astype(float)
+    ]
+    assert np.allclose(out, twin, rtol=1e-4, atol=1e-5)

@@ -1,0 +1,141 @@
+import naive
+import numpy as np
+import pytest
+from naive_pools import explicit
+
+from shareboost import ShareBoostClassifier
+from shareboost.pools import Pieces
+
+
+def rings(n=600, seed=0):
+    """Three classes by distance from one of two places: no line tells them apart."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-3, 3, size=(n, 2))
+    d = np.minimum(np.hypot(X[:, 0] - 1.5, X[:, 1]), np.hypot(X[:, 0] + 1.5, X[:, 1]))
+    return X, np.digitize(d, [0.7, 1.4])
+
+
+def group_run(pool, X, y, n_rounds, alpha):
+    """Algorithm 1 with groups: choose the atom whose columns' norms have the largest sum."""
+    pool.fit(X)
+    scaled = [
+        (columns / pool.scales(atom)[:, None]).T
+        for atom, columns in enumerate(explicit(pool, X, X))
+    ]
+    k, weight = y.max() + 1, np.ones(len(y))
+    chosen, losses = [], []
+    A = np.empty((len(y), 0))
+    W = naive.refit(A, y, weight, k, 1.0, alpha, True)
+    for _ in range(n_rounds):
+        R = naive.residual(np.hstack([np.ones((len(y), 1)), A]) @ W.T, y, 1.0)
+        sums = [naive.column_norms(columns, R, weight).sum() for columns in scaled]
+        for atom in chosen:
+            sums[atom] = -1
+        chosen.append(int(np.argmax(sums)))
+        A = np.hstack([scaled[atom] - scaled[atom].mean(axis=0) for atom in chosen])
+        W = naive.refit(A, y, weight, k, 1.0, alpha, True)
+        S = np.hstack([np.ones((len(y), 1)), A]) @ W.T
+        losses.append(naive.average_loss(S, y, weight, 1.0))
+    return chosen, np.array(losses)
+
+
+@pytest.mark.parametrize("form", ["smooth", "paper"])
+def test_a_run_equals_the_naive_reference_on_explicit_pieces(form):
+    X, y = rings(200)
+    pool = Pieces(8, 5, form=form)
+    chosen, losses = group_run(pool, X, y, 4, 1e-3)
+    clf = ShareBoostClassifier(4, pool=pool, alpha=1e-3, refit_tol=1e-4, tol=1e-6).fit(X, y)
+    assert clf.selected_.tolist() == chosen
+    assert np.allclose(clf.path_.losses, losses, rtol=1e-4)
+
+
+@pytest.mark.parametrize("form", ["smooth", "paper"])
+def test_few_pieces_learn_what_no_line_can(form):
+    X, y = rings(2000)
+    X_new, y_new = rings(1000, seed=1)
+    clf = ShareBoostClassifier(12, pool=Pieces(60, form=form)).fit(X, y)
+    assert clf.score(X_new, y_new) > 0.93
+    assert ShareBoostClassifier(2).fit(X, y).score(X_new, y_new) < 0.7
+
+
+@pytest.mark.parametrize("form", ["smooth", "paper"])
+def test_shifts_and_units_of_x_do_not_matter(form):
+    X, y = rings(300)
+    near = ShareBoostClassifier(4, pool=Pieces(20, 6, form=form), alpha=1e-3)
+    if form == "smooth":
+        moved = ShareBoostClassifier(4, pool=Pieces(20, 6), alpha=1e-3).fit(50 * X + 1e5, y)
+        assert np.array_equal(moved.selected_, near.fit(X, y).selected_)
+        assert (moved.predict(50 * X + 1e5) == near.predict(X)).mean() > 0.99
+    else:  # the paper's columns are v itself
+        assert np.array_equal(near.fit(X, y).transform(X)[:, 2] > 0, near.transform(X)[:, 2] == 1)
+
+
+def test_every_piece_holds_the_rows_of_its_quantile():
+    X, _ = rings(500)
+    pool = Pieces(15, [0.002, 0.1, 0.5, 1.0], form="paper").fit(X)
+    inside = pool.features(range(pool.n_atoms_)).columns(X)[:, 2::3].sum(axis=0)
+    assert pool.n_atoms_ == 15 * 4
+    assert inside.reshape(15, 4).tolist() == [[1, 50, 250, 500]] * 15
+
+
+def test_equal_rows_and_radii_make_no_duplicate_atom():
+    X = np.repeat(np.arange(12.0).reshape(4, 3), 25, axis=0)
+    pool = Pieces(10, [0.01, 0.02, 0.2, 0.6]).fit(X)
+    assert len(pool.centres_) == 4
+    atoms = pool.features(range(pool.n_atoms_))
+    pairs = list(zip(atoms.numbers.tolist(), atoms.squared_radii.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs)
+    assert np.diff(pool.starts_).max() == 2  # 25 rows inside, or 75
+    assert (atoms.columns(X)[:, 3::4].sum(axis=0) > 0).all()  # none is empty
+
+
+def test_one_radius_is_the_widest():
+    X, _ = rings(100)
+    assert Pieces(5, 1).fit(X).n_atoms_ == 5
+    one = Pieces(5, 1, form="paper").fit(X).features([0]).columns(X)[:, 2]
+    assert one.sum() == 50
+
+
+def test_names_tell_the_centre_the_radius_and_the_column():
+    X, y = rings(100)
+    clf = ShareBoostClassifier(1, pool=Pieces(5, 3)).fit(X, y)
+    *coordinates, constant = clf.get_feature_names_out(["east", "north"])
+    assert coordinates == [f"{constant}: east", f"{constant}: north"]
+    radius = float(constant.split("r = ")[1].rstrip(")"))
+    atom = clf.path_.features
+    assert radius == pytest.approx(
+        atom.coordinates.unit * np.sqrt(float(atom.squared_radii[0])), rel=0.01
+    )
+
+
+def test_by_default_a_tenth_of_the_rows_are_centres():
+    X, y = rings(300)
+    pool = Pieces().fit(X)
+    assert len(pool.centres_) == 30
+    assert ShareBoostClassifier(3, pool="pieces").fit(X, y).score(X, y) > 0.6
+
+
+@pytest.mark.parametrize(
+    ("pool", "message"),
+    [
+        (Pieces(41), "n_centres=41 is not valid for Pieces: it takes at most .* rows, 40"),
+        (Pieces(0), "n_centres=0 is not valid for Pieces: it takes an integer"),
+        (Pieces(2.5), "n_centres=2.5 is not valid for Pieces: it takes an integer"),
+        (Pieces(5, 0), "radii=0 is not valid for Pieces"),
+        (Pieces(5, []), r"radii=\[\] is not valid for Pieces"),
+        (Pieces(5, [0.0, 0.5]), r"radii=.*would leave pieces empty"),
+        (Pieces(5, [0.5, 1.5]), r"radii=.*at most 1"),
+        (Pieces(5, "few"), "radii='few' is not valid for Pieces"),
+        (Pieces(5, form="soft"), "form='soft' is not valid for Pieces: it takes one of"),
+    ],
+)
+def test_bad_arguments_are_named(pool, message):
+    with pytest.raises(ValueError, match=message):
+        pool.fit(rings(40)[0])
+
+
+def test_seeds_give_other_centres():
+    X, _ = rings(200)
+    one, two, again = (Pieces(9, random_state=seed).fit(X).centres_ for seed in (0, 1, 0))
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, two)

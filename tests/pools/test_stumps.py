@@ -1,0 +1,152 @@
+import math
+import tracemalloc
+
+import naive
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from naive_pools import explicit
+
+from shareboost import ShareBoostClassifier
+from shareboost.path import StopReason
+from shareboost.pools import Stumps
+
+numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
+
+
+@given(st.lists(numbers, min_size=1, max_size=40))
+def test_there_is_one_threshold_between_any_two_neighbours(values):
+    X = np.array(values, dtype=np.float32)[:, None]
+    pool = Stumps().fit(X)
+    distinct = np.unique(X.astype(float))
+    assert pool.n_atoms_ == distinct.size - 1
+    assert (distinct[:-1] <= pool.thresholds_).all()
+    assert (pool.thresholds_ < distinct[1:]).all()
+
+
+def test_neighbouring_numbers_and_huge_ones_have_a_threshold_too():
+    for low in (1.0, 1e300, -1.7e308, 5e-324):
+        X = np.array([[low], [math.nextafter(low, math.inf)]])
+        assert Stumps().fit(X).thresholds_.tolist() == [low]
+    widest = np.array([[-1.7e308], [1.7e308]])
+    (threshold,) = Stumps().fit(widest).thresholds_
+    assert -1.7e308 <= threshold < 1.7e308
+
+
+@given(
+    st.lists(st.integers(-50, 50), min_size=2, max_size=120),
+    st.integers(0, 2**32 - 1),
+)
+def test_bins_equal_every_threshold_where_values_are_few(values, seed):
+    X = np.array(values, dtype=float)[:, None]
+    weight = np.random.default_rng(seed).uniform(0.5, 2, size=len(X))
+    binned, exact = Stumps().fit(X, weight), Stumps(max_bins=None).fit(X, weight)
+    assert np.array_equal(binned.thresholds_, exact.thresholds_)
+    assert np.array_equal(binned.scale_, exact.scale_)
+
+
+def test_many_values_are_cut_into_bins_of_about_equal_weight():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=9000), np.zeros(9000)])[:, None]
+    pool = Stumps(max_bins=64).fit(X)
+    assert 55 <= pool.n_atoms_ <= 63
+    below = np.less_equal(X, pool.thresholds_).mean(axis=0)
+    masses = np.sort(np.diff([0.0, *below, 1.0]))
+    assert masses[-1] == pytest.approx(0.5, abs=0.02)  # that of zero, alone in its bin
+    assert masses[-2] < 3 * 0.5 / 63
+
+
+def test_weights_move_the_bins():
+    X = np.arange(1000.0)[:, None]
+    weight = np.where(X[:, 0] < 100, 9.0, 0.1)
+    pool = Stumps(max_bins=10).fit(X, weight)
+    assert (pool.thresholds_ < 100).sum() >= 7
+
+
+def test_nan_counts_as_not_below():
+    X = np.array([[1.0, np.nan], [2.0, 5.0], [np.nan, 5.0], [3.0, np.nan]])
+    pool = Stumps().fit(X)
+    assert pool.thresholds_.tolist() == [1.5, 2.5, 3.0, 5.0]
+    features = pool.features([0, 2, 3])
+    assert features.columns(X).tolist() == [[1, 1, 0], [0, 1, 1], [0, 0, 1], [0, 1, 0]]
+    block = pool.encode(X, slice(0, 4))
+    for place, atom in enumerate([0, 2, 3]):
+        assert np.array_equal(pool.columns(block, atom)[0], features.columns(X)[:, place])
+
+
+def test_missing_values_that_tell_the_class_are_found(problem):
+    X, y = problem
+    X = np.random.default_rng(0).normal(size=X.shape)
+    X[y == 2, 7] = np.nan
+    clf = ShareBoostClassifier(1, pool="stumps").fit(X, y)
+    assert clf.get_feature_names_out()[0] == f"x7 ≤ {np.nanmax(X[:, 7]):.6g}"
+    assert (clf.predict(np.where(np.arange(12) == 7, np.nan, X[:3])) == 2).all()
+
+
+def test_constant_columns_make_no_stump(problem):
+    X, y = problem
+    X = np.hstack([np.full((len(y), 1), 7.0), X[:, :2], np.zeros((len(y), 1))])
+    assert np.diff(Stumps().fit(X).starts_).tolist() == [0, 149, 149, 0]
+    clf = ShareBoostClassifier(pool="stumps").fit(np.ones((len(y), 3)), y)
+    assert clf.path_.stop_reason == StopReason.EXHAUSTED
+    assert clf.coef_.shape == (4, 0)
+
+
+@pytest.mark.parametrize("max_bins", [256, None])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_a_run_equals_the_naive_reference_on_explicit_stumps(problem, max_bins, make):
+    X, y = problem
+    X = np.round(X[:, :6] * 4) / 4
+    pool = Stumps(max_bins, scale="none")
+    explicit_stumps = np.vstack(explicit(pool.fit(X), X, X)).T
+    chosen, losses = naive.shareboost(explicit_stumps, y, 5, alpha=1e-3, scale="none")
+    clf = ShareBoostClassifier(5, pool=pool, alpha=1e-3, refit_tol=1e-3, tol=1e-5)
+    clf.fit(make(X), y)
+    assert clf.selected_.tolist() == chosen
+    assert np.allclose(clf.path_.losses, losses, rtol=1e-4)
+
+
+@pytest.mark.parametrize("max_bins", [256, None])
+def test_sparse_rows_never_become_dense(max_bins):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((3000, 4000), density=0.002, format="csr", rng=rng)
+    y = rng.integers(0, 3, size=3000)
+    clf = ShareBoostClassifier(3, pool=Stumps(max_bins))
+    clf.fit(X[:100, :50], y[:100])  # compiles
+    tracemalloc.start()
+    clf.fit(X, y)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 3000 * 4000 / 2  # half a byte an entry
+
+
+def test_integers_are_compared_as_numbers_of_any_size():
+    X = np.array([[2**60], [2**60 + 2**20], [-5]])
+    pool = Stumps().fit(X)
+    assert pool.n_atoms_ == 2
+    assert pool.features([0, 1]).columns(X).tolist() == [[0, 1], [0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.bool_])
+def test_small_integers_go_through_a_table(dtype):
+    X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]]).astype(dtype)
+    X[0, 0] = np.array(-3).astype(dtype) if dtype != np.bool_ else True
+    pool = Stumps().fit(X)
+    block = pool.encode(X, slice(0, 4))
+    for atom in range(pool.n_atoms_):
+        assert np.array_equal(pool.columns(block, atom)[0], pool.features([atom]).columns(X)[:, 0])
+
+
+@pytest.mark.parametrize("max_bins", [0, 1, -4, 2.5, "many"])
+def test_bins_that_cannot_be_are_refused(max_bins):
+    with pytest.raises(
+        ValueError, match=r"max_bins=.* for Stumps: it takes an integer of at least 2"
+    ):
+        Stumps(max_bins).fit(np.eye(3))
+
+
+def test_an_unknown_scale_is_refused():
+    with pytest.raises(ValueError, match="scale='std' is not valid for Stumps"):
+        Stumps(scale="std").fit(np.eye(3))

@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from shareboost import ShareBoostClassifier
+from shareboost.pools import Columns, Pieces, Products, Stumps, Union
+
+
+def test_one_run_chooses_among_all_pools():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 8))
+    X[:, 0] = rng.standard_cauchy(size=600)  # whose outliers hide it from a linear column
+    scores = np.stack([3 * (X[:, 0] > 0.5), 2 * X[:, 1] * X[:, 2], 2 * X[:, 3]], axis=1)
+    y = (scores + 0.1 * rng.gumbel(size=(600, 3))).argmax(axis=1)
+    pool = Union([Columns(), Stumps(), Products()])
+    clf = ShareBoostClassifier(3, pool=pool).fit(X, y)
+    kinds = {name.split(":")[0] for name in clf.get_feature_names_out()}
+    assert kinds == {"columns", "stumps", "products"}
+    assert "products: x1 · x2" in clf.get_feature_names_out()
+
+
+def test_a_union_of_one_is_that_pool(digits):
+    alone = ShareBoostClassifier(5, pool=Stumps()).fit(*digits)
+    joined = ShareBoostClassifier(5, pool=Union([Stumps()])).fit(*digits)
+    assert np.array_equal(alone.selected_, joined.selected_)
+    assert np.array_equal(alone.coef_, joined.coef_)
+
+
+def test_ties_go_to_the_earlier_pool(digits):
+    pool = Union([Columns(), Columns()])
+    clf = ShareBoostClassifier(6, pool=pool).fit(*digits)
+    assert (clf.selected_ < 64).all()
+
+
+def test_costs_keep_dear_atoms_out(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    free = ShareBoostClassifier(4, pool=Union([Columns(), Pieces(10, 4)])).fit(X, y)
+    assert any(name.startswith("pieces") for name in free.get_feature_names_out())
+    pool = Union([Columns(), Pieces(10, 4)], costs=[1, 1e6])
+    dear = ShareBoostClassifier(4, pool=pool).fit(X, y)
+    assert all(name.startswith("columns") for name in dear.get_feature_names_out())
+
+
+def test_names_stay_apart():
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    pool = Union([Columns(), ("raw", Columns("none")), Columns("maxabs")]).fit(X)
+    names = pool.features(range(6)).names(["a", "b"])
+    assert names == [
+        "columns1: a",
+        "columns1: b",
+        "raw: a",
+        "raw: b",
+        "columns2: a",
+        "columns2: b",
+    ]
+
+
+def test_columns_stand_in_the_order_chosen():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    pool = Union([Columns(), Pieces(4, 2), Products()]).fit(X)
+    sizes = [own.n_atoms_ for own in pool.pools_]
+    atoms = [sum(sizes[:2]) + 1, 3, 0, 5, 2]
+    features = pool.features(atoms)
+    assert features.widths.tolist() == [1, 4, 1, 4, 1]
+    own = [pool.features([atom]).columns(X) for atom in atoms]
+    assert np.array_equal(features.columns(X), np.hstack(own))
+    assert np.array_equal(features.first(3).columns(X), np.hstack(own[:3]))
+    assert np.allclose(features.columns(sp.csr_array(X)), np.hstack(own))
+    assert len(features.names("abc")) == 11
+
+
+def test_nan_is_taken_where_every_pool_takes_it(problem):
+    X, y = problem
+    X[0, 0] = np.nan
+    clf = ShareBoostClassifier(3, pool=Union([Stumps(), Stumps(max_bins=8)])).fit(X, y)
+    assert clf.score(X, y) > 0.3
+    with pytest.raises(ValueError, match="NaN"):
+        ShareBoostClassifier(3, pool=Union([Stumps(), Columns()])).fit(X, y)
+
+
+@pytest.mark.parametrize("pools", [[], [("a", 3)], ["columns"], [Columns], [("a", Columns(), 1)]])
+def test_what_is_no_pool_is_refused(pools):
+    with pytest.raises(ValueError, match=r"pools=.* is not valid for Union: it takes a list"):
+        Union(pools).fit(np.eye(3))
+
+
+@pytest.mark.parametrize("costs", [[1.0], [1.0, -1.0], [1.0, 0.0], [1.0, np.nan]])
+def test_costs_that_cannot_be_are_refused(costs):
+    with pytest.raises(ValueError, match="costs=.* is not valid for Union"):
+        Union([Columns(), Stumps()], costs=costs).fit(np.eye(3))
