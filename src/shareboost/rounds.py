@@ -18,8 +18,8 @@ from .select import Choice, best_atom
 class Stopping:
     """When rounds and refits end.
 
-    With ``score`` the l1 norm of the chosen column of the gradient, a round's refit
-    stops once the gradient of every selected column is below ``refit_tol * score``:
+    With ``score`` the l1 norm of the chosen atom's part of the gradient, a round's refit
+    stops once that of every selected atom is below ``refit_tol * score``:
     what is left there cannot outweigh what the round found. The last round's refit
     goes on to ``tol / 10``. By convexity ``L(W) - L(W') <= score * ||W'||_{inf,1}`` for
     any W', so a best score below ``tol`` means that nothing is left to gain.

@@ -79,6 +79,7 @@ class Rows:
         self.total_weight = float(weight.sum())
         self.centers: list[float] = []  # of the appended columns
         self.scales: list[float] = []
+        self.starts = [0] if intercept else []  # of each atom's columns, the intercept's first
         self.gram = Gram(float(np.finfo(pool.dtype_).eps))
         self.blocks: list[Block] = []
         self._source = (X.tocsr() if hasattr(X, "tocsr") else X, y, weight)
@@ -170,6 +171,7 @@ class Rows:
 
         (products,) = self.total(scale)
         self.gram.extend(products / self.total_weight)
+        self.starts.append(start)
         self.centers += centers.tolist()
         self.scales += scales.tolist()
 

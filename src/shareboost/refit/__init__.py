@@ -28,7 +28,7 @@ class Status:
 
     loss: float  # L at the end, without the penalty
     iterations: int
-    gradient: float  # largest l1 norm, over classes, of a selected column's gradient
+    gradient: float  # largest l1 norm, over classes and columns, of a chosen atom's gradient
     tolerance: float
     advice: str  # what to change if that was not reached
 
@@ -54,8 +54,8 @@ class Refit:
     ) -> tuple[NDArray[np.float64], Status]:
         """Return the minimiser found from W, (k, n_columns), and how the search ended.
 
-        Stops once no column of the gradient has an l1 norm over classes above
-        ``tolerance``. Columns appended since W was made start from zero.
+        Stops once no atom's columns of the gradient have an l1 norm above ``tolerance``,
+        the norm by which atoms are chosen. Columns appended since W was made start from zero.
         """
         missing = rows.n_columns - W.shape[1]
         W = np.pad(W, ((0, 0), (0, missing)))

@@ -26,7 +26,7 @@ class Evaluation(NamedTuple):
     loss: float  # L alone, without the penalty
     value: float
     gradient: Vector  # in z
-    reached: float  # largest l1 norm, over classes, of a column of the gradient in W
+    reached: float  # largest l1 norm, over classes and columns, of an atom's gradient in W
     noise: float  # differences of values below this are rounding
 
 
@@ -113,7 +113,8 @@ class Objective:
         value: float,
         gradient: NDArray[np.float64],
     ) -> Evaluation:
-        reached = float(np.abs(gradient).sum(axis=0).max(initial=0.0))
+        norms = np.add.reduceat(np.abs(gradient).sum(axis=0), self.rows.starts)
+        reached = float(norms.max(initial=0.0))
         noise = 10.0 * self._rounding * abs(value)
         return Evaluation(W, z, loss, value, self._into_z(gradient), reached, noise)
 
