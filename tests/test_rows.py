@@ -103,13 +103,13 @@ def test_float32_and_integer_rows_are_not_copied(problem):
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_centred_residuals_correlate_as_with_centred_columns(problem, intercept, small_blocks):
+def test_prepared_residuals_correlate_as_with_centred_columns(problem, intercept, small_blocks):
     X, y = problem
     X = X + 5.0
     weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
     with make_rows(X, y, weight, intercept=intercept) as rows:
         rows.evaluate(np.ones((4, rows.n_columns)), LogisticLoss())
-        found = np.hstack(rows.centred_residuals()) @ X
+        found = np.hstack(rows.prepared_residuals()) @ X
         residual = np.hstack([block.residual for block in rows.blocks])
     if intercept:
         assert np.abs(residual.sum(axis=1)).max() > 1.0  # so that centring matters

@@ -53,10 +53,11 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     n_features : int, default=20
         How many features ("atoms" of the pool) the classifier may use at most. A
         smaller pool is used up; ``path_.stop_reason`` tells.
-    pool : {"columns"} or Pool, default="columns"
-        The candidates: ``"columns"`` are the columns of X,
-        ``shareboost.pools.Columns(scale="maxabs")`` those columns in the paper's own
-        scaling.
+    pool : {"columns", "stumps", "products", "pieces", "templates"} or Pool, \
+            default="columns"
+        The candidates: the columns of X, all stumps or all pairwise products of them,
+        local linear pieces, or image templates. An object of ``shareboost.pools`` sets
+        their parameters, and ``Union`` joins several.
     penalty : {"frobenius", "l1", "linf1"} or Penalty, default="frobenius"
         What is added to the loss, on the weights of the scaled columns and never on
         the intercept: the sum of squares, or the smooth norms of section 3.3.
@@ -68,11 +69,11 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         truncated Newton. All seek the same minimum and stop by the same rule, not at
         the same point, so late in a run they may come to choose other features.
     tol : float, default=1e-4
-        The rounds stop once no column has a gradient with an l1 norm over classes
-        above ``tol``: nothing is left to gain. The last refit ends when every chosen
-        column is below ``tol / 10``.
+        The rounds stop once no atom has a gradient with an l1 norm over classes (and
+        columns, where it has several) above ``tol``: nothing is left to gain. The last
+        refit ends when every chosen atom is below ``tol / 10``.
     refit_tol : float, default=0.05
-        The refit of a round ends once the gradient of every chosen column is below
+        The refit of a round ends once the gradient of every chosen atom is below
         this fraction of the score by which the round's feature was chosen. Smaller
         follows the exact algorithm more closely and takes longer.
     max_iter : int, default=1000
@@ -95,9 +96,9 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_classes, n_selected)
-        Weights of the chosen columns, in the order of ``selected_`` and the units of X.
-        It has no entry for the columns that were not chosen.
+    coef_ : ndarray of shape (n_classes, n_columns)
+        Weights of the chosen atoms' columns, in the order of ``selected_`` and the units
+        of X: one column an atom, but for pieces. It has no entry for what was not chosen.
     intercept_ : ndarray of shape (n_classes,)
     selected_ : ndarray of shape (n_selected,)
         The chosen atoms in the order they were chosen; for columns, their indices.
@@ -181,7 +182,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features_in)
-            Real or integer numbers.
+            Real or integer numbers; NaN where the pool allows it, as stumps do.
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -261,7 +262,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         return log_softmax(self._model().scores(self._check_rows(X)), axis=1)
 
     def transform(self, X: Any) -> Any:
-        """Return the chosen columns of X, (n_samples, n_selected), in the order chosen."""
+        """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
         model = self._model()
         return model.features.columns(self._check_rows(X))
 

@@ -39,7 +39,11 @@ class Gram:
     def extend(self, border: Matrix) -> None:
         """Add columns; ``border`` holds their products with all columns, (new, old + new)."""
         old = self.matrix.shape[0]
-        self.matrix = np.vstack([np.hstack([self.matrix, border[:, :old].T]), border])
+        grown = np.empty((border.shape[1], border.shape[1]))
+        grown[:old, :old] = self.matrix
+        grown[:old, old:] = border[:, :old].T
+        grown[old:] = border
+        self.matrix = grown
         self._edges.append(self.matrix.shape[0])
 
     def factor(self, ridge: NDArray[np.float64]) -> Matrix:

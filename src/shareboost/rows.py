@@ -175,22 +175,21 @@ class Rows:
         self.centers += centers.tolist()
         self.scales += scales.tolist()
 
-    def centred_residuals(self) -> list[Floats]:
-        """Return the residual of each block less ``weight`` times its weighted mean.
+    def prepared_residuals(self) -> list[Any]:
+        """Return the residual of each block as the pool wants it.
 
-        Its correlation with a column is that of the residual with the centred column.
-        Without an intercept columns are not centred: the residuals as they are.
+        With an intercept, less ``weight`` times its weighted mean: its correlation with a
+        column is that of the residual with the centred column.
         """
-        dtype = self.pool.stats_dtype
-        if not self.intercept:
-            return [block.residual.astype(dtype) for block in self.blocks]
-        (total,) = self.total(lambda block: (block.residual.sum(axis=1, dtype=np.float64),))
-        mean = total[:, None] / self.total_weight
-        return list(
-            self.map(
-                lambda block: (block.residual - mean * block.weight).astype(dtype), self.blocks
-            )
-        )
+        mean = np.zeros((self.n_classes, 1))
+        if self.intercept:
+            (total,) = self.total(lambda block: (block.residual.sum(axis=1, dtype=np.float64),))
+            mean = total[:, None] / self.total_weight
+
+        def prepared(block: Block) -> Any:
+            return self.pool.prepare(block.residual - mean * block.weight)
+
+        return list(self.map(prepared, self.blocks))
 
     def evaluate(
         self, W: NDArray[np.float64], loss: LogisticLoss

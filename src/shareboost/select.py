@@ -26,7 +26,7 @@ def best_atom(rows: Rows, chosen: NDArray[np.intp]) -> Choice | None:
     """
     pool = rows.pool
     parts = pool.parts()
-    residuals = rows.centred_residuals()
+    residuals = rows.prepared_residuals()
     blocks = list(zip(rows.blocks, residuals, strict=True))
 
     def summed_here(part: slice) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from shareboost.kernels.histograms import add_dense, add_sparse, by_example, stump_scores
+from shareboost.kernels.histograms import add_dense, add_sparse, stump_scores, tag_of
 
 
 def twin_histogram(codes, residual, edges):
@@ -12,6 +12,10 @@ def twin_histogram(codes, residual, edges):
         for i, code in enumerate(column):
             out[edges[j] + code] += residual[:, i]
     return out
+
+
+def by_example(residual):
+    return np.ascontiguousarray(residual.T, dtype=np.float32)
 
 
 def some_codes(seed, n, n_bins, k, dtype):
@@ -26,7 +30,7 @@ def test_dense_histograms_equal_their_twin(n, k, dtype):
     # More bins than rows take another way than fewer.
     codes, residual, edges = some_codes(0, n, [2, 7, 100, 250], k, dtype)
     out = np.ones((edges[-1], k))
-    add_dense(codes, *by_example(residual)[:1], edges, by_example(residual)[1], out)
+    add_dense(codes, by_example(residual), edges, tag_of(k), out)
     assert np.allclose(out, 1.0 + twin_histogram(codes, residual, edges), atol=1e-4)
 
 
@@ -38,9 +42,10 @@ def test_sparse_histograms_equal_the_dense_ones(n):
     codes[~stored] = np.repeat(zero_codes[:, None], n, axis=1)[~stored]
     place = sp.csc_array(stored.T)
     values = codes.T[place.tocoo().row, np.repeat(np.arange(3), np.diff(place.indptr))]
-    rows, tag = by_example(residual)
     out = np.zeros((edges[-1], 4))
-    add_sparse(values, place.indices, place.indptr, zero_codes, rows, edges, tag, out)
+    add_sparse(
+        values, place.indices, place.indptr, zero_codes, by_example(residual), edges, tag_of(4), out
+    )
     assert np.allclose(out, twin_histogram(codes, residual, edges), atol=1e-4)
 
 

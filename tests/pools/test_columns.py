@@ -23,7 +23,9 @@ def some_rows(seed=0, n=60, d=9, k=3):
 
 def total_stats(pool, X, R, edges):
     blocks = [slice(a, b) for a, b in pairwise(edges)]
-    return sum(np.asarray(pool.stats(pool.encode(X, b), R[:, b], ALL), float) for b in blocks)
+    return sum(
+        np.asarray(pool.stats(pool.encode(X, b), pool.prepare(R[:, b]), ALL), float) for b in blocks
+    )
 
 
 @pytest.mark.parametrize("scale", ["deviation", "maxabs", "none"])

@@ -82,7 +82,7 @@ def test_large_and_offset_columns_score_as_in_double_precision():
         for data in (single, double):
             pool = Products().fit(data)
             (part,) = pool.parts()
-            stats = pool.stats(pool.encode(data, slice(0, 500)), R.astype(pool.stats_dtype), part)
+            stats = pool.stats(pool.encode(data, slice(0, 500)), pool.prepare(R), part)
             found.append(pool.scores(stats, part))
         assert np.allclose(*found, rtol=1e-3)
 

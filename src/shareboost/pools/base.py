@@ -68,11 +68,6 @@ class Pool(BaseEstimator, ABC):
         """Whether X may hold NaN."""
         return False
 
-    @property
-    def stats_dtype(self) -> np.dtype[Any]:
-        """The floating type in which ``stats`` wants the residual."""
-        return self.dtype_
-
     @abstractmethod
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         """Learn what defines the atoms from rows of positive weight (default: all 1).
@@ -90,11 +85,20 @@ class Pool(BaseEstimator, ABC):
     def encode(self, X: Any, rows: slice) -> Any:
         """Return a block of rows of X in the form that ``stats`` and ``columns`` read."""
 
+    def prepare(self, residual: NDArray[np.float64]) -> Any:
+        """Return a block's residual, (k, n), in the form that ``stats`` reads.
+
+        Called once a round and block. Where there is an intercept, the residual comes
+        less its weighted mean: that equals correlating with centred columns, and no
+        atom's mean need be known.
+        """
+        return residual.astype(self.dtype_)
+
     @abstractmethod
     def stats(
         self,
         data: Any,
-        residual: Floats,
+        residual: Any,
         part: slice,
         out: NDArray[np.float64] | None = None,
     ) -> Floats:
@@ -104,9 +108,8 @@ class Pool(BaseEstimator, ABC):
         ----------
         data :
             A block, as ``encode`` made it.
-        residual : (k, n)
-            Where there is an intercept, less its weighted mean: that equals correlating
-            with centred columns, and no atom's mean need be known.
+        residual :
+            The block's residual, as ``prepare`` made it.
         part : slice
             One of ``parts()``.
         out : array, optional

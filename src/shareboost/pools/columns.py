@@ -90,22 +90,22 @@ class Columns(Pool):
         self.dtype_ = float_type(X.dtype)
         offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
         sizes = largest[self.varies_]
-        self.sums_need_float64_ = bool(
+        far = bool(
             (offset > LARGEST_OFFSET_IN_FLOAT32).any()
             or (sizes > LARGEST_SIZE_IN_FLOAT32).any()
             or (sizes < 1.0 / LARGEST_SIZE_IN_FLOAT32).any()
         )
+        self.sums_dtype_ = np.dtype(np.float64) if far else self.dtype_
         return self
 
-    @property
-    def stats_dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float64) if self.sums_need_float64_ else self.dtype_
+    def prepare(self, residual: NDArray[np.float64]) -> Floats:
+        return residual.astype(self.sums_dtype_)
 
     def encode(self, X: Any, rows: slice) -> Any:
         check_is_fitted(self)
         if sp.issparse(X):
             block = X[rows].tocsc()
-            return block.astype(self.stats_dtype, copy=False)
+            return block.astype(self.sums_dtype_, copy=False)
         return X[rows]
 
     def stats(
@@ -116,7 +116,6 @@ class Columns(Pool):
         out: NDArray[np.float64] | None = None,
     ) -> Floats:
         """Return the correlations, (k, d): ``residual @ data``."""
-        residual = residual.astype(self.stats_dtype, copy=False)
         if sp.issparse(data):
             return added(out, (data.T @ np.ascontiguousarray(residual.T)).T)
         if data.dtype == residual.dtype:

@@ -110,7 +110,7 @@ class _Block(NamedTuple):
     """Rows of a block: sorted into shells, centre by centre."""
 
     points: NDArray[np.float32]  # (n, p + 1), in coordinates, the last 1
-    order: NDArray[np.uint16]  # rows, of centre c from edges[c][0] to edges[c][-1]
+    order: NDArray[np.unsignedinteger]  # rows, of centre c from edges[c][0] to edges[c][-1]
     distances: NDArray[np.float32]  # squared, in that order
     edges: list[NDArray[np.int64]]  # of each centre's shells
     source: Any  # rows of X
@@ -203,7 +203,7 @@ class Pieces(Pool):
         check_is_fitted(self)
         points = self.coordinates_.of(X[rows])
         n = len(points)
-        distances, order = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.uint16)
+        distances, order = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.min_scalar_type(n))
         orders, sorted_distances, edges, stop = [], [], [], 0
         for c, centre in enumerate(self.centres_):
             squared_distances(points, centre, distances)
@@ -219,24 +219,29 @@ class Pieces(Pool):
             with_one, np.concatenate(orders), np.concatenate(sorted_distances), edges, X[rows]
         )
 
+    def prepare(self, residual: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return the residual one row an example, (n, k)."""
+        return np.ascontiguousarray(residual.T, dtype=np.float32)
+
     def stats(
         self,
         data: _Block,
-        residual: Floats,
+        residual: NDArray[np.float32],
         part: slice,
         out: NDArray[np.float64] | None = None,
     ) -> Floats:
         """Return the residual's moments in each shell, (shells, k or 2 k, p + 1)."""
         from ..kernels.shells import add_moments
 
-        rows = np.ascontiguousarray(residual.T, dtype=np.float32)
         smooth = self.form == "smooth"
         if out is None:
-            width = residual.shape[0] * (2 if smooth else 1)
+            width = residual.shape[1] * (2 if smooth else 1)
             out = np.zeros((part.stop - part.start, width, data.points.shape[1]))
         for c, atoms in self._centres_of(part):
             own = out[atoms.start - part.start : atoms.stop - part.start]
-            add_moments(data.points, rows, data.order, data.distances, data.edges[c], smooth, own)
+            add_moments(
+                data.points, residual, data.order, data.distances, data.edges[c], smooth, own
+            )
         return out
 
     def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:

@@ -116,12 +116,12 @@ class Products(Pool):
         )
         self.dtype_ = np.dtype(np.float64) if extreme else float_type(X.dtype)
         offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
-        self.sums_need_float64_ = bool((offset > LARGEST_OFFSET_IN_FLOAT32).any())
+        far = bool((offset > LARGEST_OFFSET_IN_FLOAT32).any())
+        self.sums_dtype_ = np.dtype(np.float64) if far else self.dtype_
         return self
 
-    @property
-    def stats_dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float64) if self.sums_need_float64_ else self.dtype_
+    def prepare(self, residual: NDArray[np.float64]) -> Floats:
+        return residual.astype(self.sums_dtype_)
 
     def parts(self) -> list[slice]:
         check_is_fitted(self)

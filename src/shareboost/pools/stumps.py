@@ -144,26 +144,30 @@ class Stumps(Pool):
             codes[j] = _codes(X[rows, j], self._cuts(j))
         return codes
 
+    def prepare(self, residual: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Return the residual one row an example, (n, k)."""
+        return np.ascontiguousarray(residual.T, dtype=np.float32)
+
     def stats(
         self,
         data: Any,
-        residual: Floats,
+        residual: NDArray[np.float32],
         part: slice,
         out: NDArray[np.float64] | None = None,
     ) -> Floats:
         """Return the residuals summed by code, (bins of the part, k)."""
-        from ..kernels.histograms import add_dense, add_sparse, by_example
+        from ..kernels.histograms import add_dense, add_sparse, tag_of
 
         first, last = self._columns_of(part)
         edges = self._bin_edges(first, last)
-        rows, tag = by_example(residual)
         if out is None:
-            out = np.zeros((edges[-1], residual.shape[0]))
+            out = np.zeros((edges[-1], residual.shape[1]))
+        tag = tag_of(residual.shape[1])
         if isinstance(data, _SparseCodes):
             pointers, zeros = data.pointers[first : last + 1], self.zero_codes_[first:last]
-            add_sparse(data.codes, data.examples, pointers, zeros, rows, edges, tag, out)
+            add_sparse(data.codes, data.examples, pointers, zeros, residual, edges, tag, out)
         else:
-            add_dense(data[first:last], rows, edges, tag, out)
+            add_dense(data[first:last], residual, edges, tag, out)
         return out
 
     def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:

@@ -207,7 +207,7 @@ class Templates(Pool):
 
         if out is None:
             out = np.zeros((part.stop - part.start + 1, residual.shape[0]))
-        add_correlations(data.codes[part], residual.astype(np.float32, copy=False), out[:-1])
+        add_correlations(data.codes[part], residual, out[:-1])
         out[-1] += residual.sum(axis=1, dtype=np.float64)
         return out
 

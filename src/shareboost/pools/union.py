@@ -104,9 +104,8 @@ class Union(Pool):
         self.dtype_ = np.result_type(*(pool.dtype_ for pool in self.pools_))
         return self
 
-    @property
-    def stats_dtype(self) -> np.dtype[Any]:
-        return np.result_type(*(pool.stats_dtype for pool in self.pools_))
+    def prepare(self, residual: NDArray[np.float64]) -> list[Any]:
+        return [pool.prepare(residual) for pool in self.pools_]
 
     def parts(self) -> list[slice]:
         check_is_fitted(self)
@@ -123,13 +122,13 @@ class Union(Pool):
     def stats(
         self,
         data: list[Any],
-        residual: Floats,
+        residual: list[Any],
         part: slice,
         out: NDArray[np.float64] | None = None,
     ) -> Floats:
         """Return the statistic of the one pool that the part belongs to."""
         number, own = self._own(part)
-        return self.pools_[number].stats(data[number], residual, own, out)
+        return self.pools_[number].stats(data[number], residual[number], own, out)
 
     def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
         number, own = self._own(part)
