@@ -16,38 +16,65 @@ def grown(A, sizes, ridge):
     return gram
 
 
-@pytest.mark.parametrize("sizes", [[12], [1] * 12, [1, 5, 5, 1]])
+def dense(factor, n):
+    return factor.times(np.eye(n))
+
+
+@pytest.mark.parametrize("sizes", [[80], [1] * 80, [1, 5, 40, 30, 4], [1, 31, 31, 17]])
 def test_borders_give_what_the_whole_gives(sizes):
-    A = np.random.default_rng(0).normal(size=(12, 40))
-    gram = grown(A, sizes, 0.25)
-    assert np.allclose(gram.matrix, A @ A.T)
-    assert np.allclose(
-        gram.factor(np.full(12, 0.25)), np.linalg.cholesky(A @ A.T + 0.25 * np.eye(12))
+    A = np.random.default_rng(0).normal(size=(80, 200))
+    C = dense(grown(A, sizes, 0.25).factor(np.full(80, 0.25)), 80)
+    assert np.allclose(C, np.linalg.cholesky(A @ A.T + 0.25 * np.eye(80)))
+
+
+@pytest.mark.parametrize("sizes", [[1, 5], [1] * 70, [1, 40, 40]])
+def test_a_factor_multiplies_and_divides(sizes):
+    n = sum(sizes)
+    A, W = (
+        np.random.default_rng(0).normal(size=(n, 200)),
+        np.random.default_rng(1).normal(size=(3, n)),
     )
+    factor = grown(A, sizes, 0.25).factor(np.full(n, 0.25))
+    C = dense(factor, n)
+    assert np.allclose(factor.times(W), W @ C)
+    assert np.allclose(factor.divide(W) @ C, W)
+    assert np.allclose(factor.divide_transposed(W) @ C.T, W)
+
+
+def test_a_factor_stays_what_it_was_when_columns_are_added():
+    A = np.random.default_rng(0).normal(size=(6, 40))
+    gram = grown(A[:3], [3], 0.25)
+    factor = gram.factor(np.full(3, 0.25))
+    before = dense(factor, 3)
+    gram.extend(A[3:] @ A.T)
+    gram.factor(np.full(6, 0.25))
+    assert np.array_equal(dense(factor, 3), before)
 
 
 def test_a_factor_is_made_anew_where_the_ridge_changed_much():
-    A = np.random.default_rng(0).normal(size=(6, 40))
-    gram = grown(A, [3, 3], 0.25)
-    kept = gram.factor(np.full(6, 0.3))
-    assert np.allclose(kept @ kept.T, A @ A.T + 0.25 * np.eye(6))
-    anew = gram.factor(np.full(6, 60.0))
-    assert np.allclose(anew @ anew.T, A @ A.T + 64.0 * np.eye(6))
+    A = np.random.default_rng(0).normal(size=(60, 90))
+    gram = grown(A, [3, 37, 20], 0.25)
+    kept = dense(gram.factor(np.full(60, 0.3)), 60)
+    assert np.allclose(kept @ kept.T, A @ A.T + 0.25 * np.eye(60))
+    anew = dense(gram.factor(np.full(60, 60.0)), 60)
+    assert np.allclose(anew @ anew.T, A @ A.T + 64.0 * np.eye(60))
 
 
 def test_a_factor_does_not_depend_on_when_it_was_asked_for():
-    A = np.random.default_rng(0).normal(size=(40, 90))
-    often, once = grown(A, [1, 13, 13, 13], 0.25), Gram(EPS)
-    for start, stop in [(0, 1), (1, 14), (14, 27), (27, 40)]:
+    A = np.random.default_rng(0).normal(size=(100, 190))
+    sizes = [1] * 20 + [13, 13, 13, 41]
+    often, once, stop = grown(A, sizes, 0.25), Gram(EPS), 0
+    for size in sizes:
+        start, stop = stop, stop + size
         once.extend(A[start:stop] @ A[:stop].T)
-    ridge = np.full(40, 0.25)
-    assert np.array_equal(often.factor(ridge), once.factor(ridge))
+    ridge = np.full(100, 0.25)
+    assert np.array_equal(dense(often.factor(ridge), 100), dense(once.factor(ridge), 100))
 
 
 def test_collinear_columns_have_a_factor():
-    A = np.repeat(np.random.default_rng(0).normal(size=(1, 40)), 30, axis=0)
-    A = (A * np.linspace(0.1, 1e3, 30)[:, None]).astype(np.float32)
+    A = np.repeat(np.random.default_rng(0).normal(size=(1, 40)), 60, axis=0)
+    A = (A * np.linspace(0.1, 1e3, 60)[:, None]).astype(np.float32)
     gram = Gram(float(np.finfo(np.float32).eps))
-    for stop in range(1, 31):
+    for stop in range(1, 61):
         gram.extend((A[stop - 1 : stop] @ A[:stop].T).astype(np.float64))
-        assert np.isfinite(gram.factor(np.zeros(stop))).all()
+        assert np.isfinite(dense(gram.factor(np.zeros(stop)), stop)).all()

@@ -1,8 +1,9 @@
-"""Inner products of the training columns, and a triangular factor, both grown by borders."""
+"""Inner products of the training columns, and a triangular factor of them that grows."""
 
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,59 @@ Matrix = NDArray[np.float64]
 
 # A ridge is rounded to a power of this number, so that it seldom changes.
 RIDGE_BASE = 4.0
+# Columns are factored in panels of at least this many, whole atoms each.
+PANEL_COLUMNS = 32
+
+
+class Panel(NamedTuple):
+    """Some rows of a lower triangular matrix."""
+
+    across: Matrix  # (rows, start), left of the diagonal block
+    corner: Matrix  # (rows, rows), lower triangular
+
+    @property
+    def start(self) -> int:
+        """Its first row."""
+        return self.across.shape[1]
+
+    @property
+    def stop(self) -> int:
+        """The row after its last."""
+        return self.start + self.across.shape[0]
+
+
+class Factor:
+    """C, lower triangular, (c, c), stored as panels of rows."""
+
+    def __init__(self, panels: list[Panel]):
+        self.panels = panels
+
+    def times(self, W: Matrix) -> Matrix:
+        """Return ``W C``, (k, c)."""
+        product = np.zeros_like(W)
+        for panel in self.panels:
+            mine = W[:, panel.start : panel.stop]
+            product[:, : panel.start] += mine @ panel.across
+            product[:, panel.start : panel.stop] += mine @ panel.corner
+        return product
+
+    def divide(self, Z: Matrix) -> Matrix:
+        """Return ``Z C^-1``."""
+        W = Z.copy()
+        for panel in reversed(self.panels):
+            mine = W[:, panel.start : panel.stop]
+            mine[:] = _solved(panel.corner, mine, trans="T")
+            W[:, : panel.start] -= mine @ panel.across
+        return W
+
+    def divide_transposed(self, G: Matrix) -> Matrix:
+        """Return ``G C^-T``."""
+        Z = G.copy()
+        for panel in self.panels:
+            mine = Z[:, panel.start : panel.stop]
+            mine -= Z[:, : panel.start] @ panel.across.T
+            mine[:] = _solved(panel.corner, mine, trans="N")
+        return Z
 
 
 class Gram:
@@ -30,55 +84,65 @@ class Gram:
     """
 
     def __init__(self, rounding: float):
-        self.matrix: Matrix = np.empty((0, 0))
-        self._edges = [0]  # of the columns that were added together
-        self._factor: Matrix = np.empty((0, 0))
-        self._ridge = np.empty(0)
+        self._borders: list[Matrix] = []  # of each atom: products with all columns up to it
+        self._panels: list[Panel] = []
+        self._ridge = np.empty(0)  # that the panels hold
         self._apart = 1.0 + 100.0 * rounding
 
     def extend(self, border: Matrix) -> None:
-        """Add columns; ``border`` holds their products with all columns, (new, old + new)."""
-        old = self.matrix.shape[0]
-        grown = np.empty((border.shape[1], border.shape[1]))
-        grown[:old, :old] = self.matrix
-        grown[:old, old:] = border[:, :old].T
-        grown[old:] = border
-        self.matrix = grown
-        self._edges.append(self.matrix.shape[0])
+        """Add an atom; ``border`` holds its products with all columns, (new, old + new)."""
+        self._borders.append(border)
 
-    def factor(self, ridge: NDArray[np.float64]) -> Matrix:
-        """Return C, lower triangular, with ``C C^T`` the matrix plus about ``diag(ridge)``."""
+    def factor(self, ridge: NDArray[np.float64]) -> Factor:
+        """Return C with ``C C^T`` the matrix plus about ``diag(ridge)``."""
         with np.errstate(divide="ignore"):
             power = np.round(np.log(ridge) / np.log(RIDGE_BASE))
         ridge = RIDGE_BASE**power
         if not np.array_equal(ridge[: self._ridge.size], self._ridge):
-            self._begin_anew()
+            self._panels = []
+        self._ridge = ridge
         while True:
             try:
-                for start, stop in pairwise(self._edges):
-                    if stop > self._ridge.size:
-                        self._border(start, stop, ridge)
-                return self._factor
+                for first, last in self._atoms_of_panels():
+                    self._add_panel(self._borders[first:last])
+                return Factor(list(self._panels))
             except LinAlgError:  # rounding made it indefinite
                 self._apart = 1.0 + 10.0 * (self._apart - 1.0)
-                self._begin_anew()
+                self._panels = []
 
-    def _begin_anew(self) -> None:
-        self._factor, self._ridge = np.empty((0, 0)), np.empty(0)
+    def _atoms_of_panels(self) -> list[tuple[int, int]]:
+        """Return the atoms of every panel that is not yet factored or was not yet full."""
+        edges, width = [0], 0
+        for atom, border in enumerate(self._borders, start=1):
+            width += border.shape[0]
+            if width >= PANEL_COLUMNS or atom == len(self._borders):
+                edges.append(atom)
+                width = 0
+        pairs = list(pairwise(edges))
+        kept = 0
+        while kept < min(len(self._panels), len(pairs)):
+            if self._panels[kept].stop != self._borders[pairs[kept][1] - 1].shape[1]:
+                break
+            kept += 1
+        del self._panels[kept:]
+        return pairs[kept:]
 
-    def _border(self, start: int, stop: int, ridge: NDArray[np.float64]) -> None:
-        """Extend the factor from the first ``start`` columns to the first ``stop``."""
-        corner = self.matrix[start:stop, start:stop].copy()
+    def _add_panel(self, borders: list[Matrix]) -> None:
+        """Factor the rows of some atoms below all panels."""
+        start, stop = borders[0].shape[1] - borders[0].shape[0], borders[-1].shape[1]
+        corner = np.zeros((stop - start, stop - start))
+        for border in borders:
+            own = slice(border.shape[1] - border.shape[0] - start, border.shape[1] - start)
+            corner[own, : own.stop] = border[:, start:]
+            corner[: own.stop, own] = border[:, start:].T
         diagonal = np.einsum("cc->c", corner)  # a view
         diagonal *= self._apart
-        diagonal += ridge[start:stop] + np.finfo(np.float64).tiny
-        factor = np.zeros((stop, stop))
-        if start:
-            across = solve_triangular(
-                self._factor, self.matrix[:start, start:stop], lower=True, check_finite=False
-            ).T
-            corner -= across @ across.T
-            factor[:start, :start] = self._factor
-            factor[start:, :start] = across
-        factor[start:, start:] = cholesky(corner, lower=True, check_finite=False)
-        self._factor, self._ridge = factor, ridge[:stop]
+        diagonal += self._ridge[start:stop] + np.finfo(np.float64).tiny
+        left = np.concatenate([border[:, :start] for border in borders])
+        across = Factor(self._panels).divide_transposed(left)
+        corner -= across @ across.T
+        self._panels.append(Panel(across, cholesky(corner, lower=True, check_finite=False)))
+
+
+def _solved(corner: Matrix, rows: Matrix, trans: str) -> Matrix:
+    return solve_triangular(corner, rows.T, lower=True, trans=trans, check_finite=False).T

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
 from ..losses import LogisticLoss
 from ..penalties import Penalty
@@ -58,9 +57,9 @@ class Objective:
         first = int(rows.intercept)
         ridge = np.zeros(W.shape[1])
         ridge[first:] = alpha * penalty.mean_curvature(W[:, first:]) / curvature
-        self.factor = rows.gram.factor(ridge)  # C, lower triangular
+        self.factor = rows.gram.factor(ridge)  # C
         self.unit = np.sqrt(curvature)
-        self.start = self._evaluation(W, self.unit * (W @ self.factor).ravel(), *at_start)
+        self.start = self._evaluation(W, self.unit * self.factor.times(W).ravel(), *at_start)
 
     def moved_to(self, place: Evaluation) -> Objective:
         """Return the same function in coordinates chosen at another point."""
@@ -74,7 +73,7 @@ class Objective:
     def weights(self, z: Vector) -> NDArray[np.float64]:
         """Return W, (k, n_columns), from z."""
         Z = z.reshape(self.rows.n_classes, -1) / self.unit
-        return solve_triangular(self.factor, Z.T, lower=True, trans="T", check_finite=False).T
+        return self.factor.divide(Z)
 
     def curvature_product(self, direction: Vector) -> Vector:
         """Return the Hessian in z at the start, evaluated last, times ``direction``."""
@@ -119,8 +118,7 @@ class Objective:
         return Evaluation(W, z, loss, value, self._into_z(gradient), reached, noise)
 
     def _into_z(self, gradient: NDArray[np.float64]) -> Vector:
-        in_units = gradient.T / self.unit
-        return solve_triangular(self.factor, in_units, lower=True, check_finite=False).T.ravel()
+        return self.factor.divide_transposed(gradient / self.unit).ravel()
 
     @property
     def _rounding(self) -> float:
