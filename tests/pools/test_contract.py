@@ -300,8 +300,6 @@ def test_warm_start_goes_on_with_the_same_atoms(name, data):
 @pytest.mark.parametrize("name", sorted(POOLS))
 def test_pools_go_by_name(name, digits):
     X, y = digits[0][:400], digits[1][:400]
-    if name in ("templates", "pieces"):  # whose defaults want more than 400 small images
-        pytest.skip("its defaults are for larger data")
     by_name = ShareBoostClassifier(5, pool=name).fit(X, y)
     by_object = ShareBoostClassifier(5, pool=POOLS[name]()).fit(X, y)
     assert np.array_equal(by_name.selected_, by_object.selected_)

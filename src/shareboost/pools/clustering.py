@@ -6,7 +6,6 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
@@ -31,6 +30,8 @@ def cluster(
     Begins at random points and takes 25 of Lloyd's steps. Centres that differ by no more
     than rounding are one.
     """
+    from sklearn.cluster import KMeans  # a heavy import
+
     centres = points[rng.choice(len(points), n_centres, replace=False)]
     seed = rng.randint(2**31)
     # With several threads scikit-learn adds their sums in the order they end.
