@@ -115,3 +115,35 @@ def explicit(pool, X, X_train, weight=None):
     X, X_train = np.asarray(X, dtype=float), np.asarray(X_train, dtype=float)
     weight = np.ones(len(X_train)) if weight is None else weight
     return known[type(pool)](pool, X, X_train, weight)
+
+
+def naive_scales(pool, X, weight, centred):
+    """What the columns of every atom are divided by, by their definitions."""
+    X, share = np.asarray(X, dtype=float), weight / weight.sum()
+    if isinstance(pool, Union):
+        return [s for own in pool.pools_ for s in naive_scales(own, X, weight, centred)]
+    atoms = explicit(pool, X, X, weight)
+    if isinstance(pool, Templates):  # one scale for all: fewer images than are sampled
+        about = [column - column.mean() if centred else column for (column,) in atoms]
+        mean = np.mean([np.sqrt((column**2).mean()) for column in about])
+        return [np.array([mean])] * len(atoms)
+    if isinstance(pool, Pieces):
+        unit = np.sqrt((share @ (X - share @ X) ** 2).mean())
+        units = np.array([unit] * X.shape[1] + [1.0])
+        if pool.form == "paper":
+            return [np.ones(X.shape[1] + 1)] * len(atoms)
+        mean_squares = [(share @ (atom.T / units) ** 2).mean() for atom in atoms]
+        return [units * mean_square**0.25 for mean_square in mean_squares]
+    means = [share @ atom[0] * centred for atom in atoms]
+    deviations = [np.sqrt(share @ (a[0] - m) ** 2) for a, m in zip(atoms, means, strict=True)]
+    constant = [np.ptp(atom) == 0 for atom in atoms]
+    if isinstance(pool, Products) and pool.scale == "maxabs":
+        largest = np.abs(X).max(axis=0)
+        pairs = [(i, j) for i in range(X.shape[1]) for j in range(i + 1, X.shape[1])]
+        found = [largest[i] * largest[j] for i, j in pairs]
+    elif pool.scale == "maxabs":
+        found = [np.abs(atom).max() for atom in atoms]
+    else:
+        power = {"root": 0.5, "deviation": 1.0, "none": 0.0}[pool.scale]
+        found = [deviation**power for deviation in deviations]
+    return [np.array([1.0 if c else s]) for s, c in zip(found, constant, strict=True)]

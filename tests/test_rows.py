@@ -109,7 +109,8 @@ def test_prepared_residuals_correlate_as_with_centred_columns(problem, intercept
     weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
     with make_rows(X, y, weight, intercept=intercept) as rows:
         rows.evaluate(np.ones((4, rows.n_columns)), LogisticLoss())
-        found = np.hstack(rows.prepared_residuals()) @ X
+        rows.prepare_residuals()
+        found = np.hstack([block.prepared for block in rows.blocks]) @ X
         residual = np.hstack([block.residual for block in rows.blocks])
     if intercept:
         assert np.abs(residual.sum(axis=1)).max() > 1.0  # so that centring matters

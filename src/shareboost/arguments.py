@@ -13,7 +13,7 @@ from .validation import is_number
 
 def at_least(argument: str, value: Any, lowest: int, owner: str = "") -> int:
     """Return the value if it is an integer of at least the lowest."""
-    if not isinstance(value, (int, np.integer)) or value < lowest:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < lowest:
         raise ValueError(
             f"{argument}={value!r} is not valid{_for(owner)}: it takes an integer of at least "
             f"{lowest}."
@@ -43,7 +43,7 @@ def positive(argument: str, value: Any, owner: str = "") -> float:
 
 def one_of(argument: str, value: Any, known: Collection[str], owner: str = "") -> str:
     """Return the value if it is among the known ones."""
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ValueError(
             f"{argument}={value!r} is not valid{_for(owner)}: it takes one of {tuple(known)}."
         )

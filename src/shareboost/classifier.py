@@ -30,6 +30,7 @@ from .pools import POOLS, Pool
 from .progress import progress_bars, rounds_bar
 from .refit import SOLVERS, Refit
 from .rows import Rows
+from .threads import single_threaded_blas
 from .validation import (
     SPARSE,
     check_data,
@@ -210,7 +211,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         refit, stopping = self._refit(), self._stopping()
         path = None
         with progress_bars(bool(self.verbose)):
-            pool.fit(data, weight, centred=self.fit_intercept)
+            with single_threaded_blas:  # whose sums depend on its threads
+                pool.fit(data, weight, centred=self.fit_intercept)
             n_rounds = max(0, min(self.n_features, pool.n_atoms_) - len(earlier or ()))
             callbacks = FitCallbacks(self, n_rounds, X, y, sample_weight)
             with Rows(data, index, weight, pool, classes.size, self.fit_intercept) as rows:
@@ -295,13 +297,19 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self._pool().allows_nan
+        tags.input_tags.allow_nan = self._pool_allows_nan()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _pool(self) -> Pool:
         """Return the pool to fit, apart from the parameter."""
         return POOLS[self.pool]() if isinstance(self.pool, str) else clone(self.pool)
+
+    def _pool_allows_nan(self) -> bool:
+        """Return whether the pool takes NaN; no for what is no pool."""
+        if isinstance(self.pool, str):
+            return self.pool in POOLS and POOLS[self.pool]().allows_nan
+        return isinstance(self.pool, Pool) and self.pool.allows_nan
 
     def _refit(self) -> Refit:
         penalty = PENALTIES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
@@ -337,7 +345,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         return Model(self.path_.features.first(self.selected_.size), self.coef_, self.intercept_)
 
     def _check_rows(self, X: Any) -> Any:
-        finite = "allow-nan" if self._pool().allows_nan else True
+        check_is_fitted(self)
+        finite = "allow-nan" if self.path_.features.allows_nan else True
         return validate_data(self, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite)
 
     def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:

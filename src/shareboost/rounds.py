@@ -9,6 +9,7 @@ from time import perf_counter
 import numpy as np
 
 from .path import Path, Round, StopReason
+from .pools import Pool
 from .refit import Refit
 from .rows import Rows
 from .select import Choice, best_atom
@@ -46,10 +47,12 @@ def begin(rows: Rows, refit: Refit, stopping: Stopping) -> Path:
 
 def resume(rows: Rows, refit: Refit, path: Path) -> Path:
     """Return a copy of the path to extend, its columns put back into the rows."""
-    for round_ in path.rounds:
-        rows.append(round_.atom)
-    same = (
-        path.intercept == rows.intercept
+    same = path.intercept == rows.intercept and _has_atoms(rows.pool, path)
+    if same:
+        for round_ in path.rounds:
+            rows.append(round_.atom)
+    same = bool(
+        same
         and np.allclose(rows.scales, path.scales)
         and np.allclose(rows.centers, path.centers)
         and np.isclose(
@@ -62,10 +65,19 @@ def resume(rows: Rows, refit: Refit, path: Path) -> Path:
     if not same:
         raise ValueError(
             "warm_start=True goes on from an earlier fit, but the columns chosen there have "
-            "other means, scales or losses now: X, y, the weights, the pool, the margin or "
-            "fit_intercept changed. Fit the same data in the same way, or set warm_start=False."
+            "other means, scales or losses now: X, y, the weights, the pool (or its random "
+            "state), the margin or fit_intercept changed. Fit the same data in the same way, or "
+            "set warm_start=False."
         )
     return path.copy()
+
+
+def _has_atoms(pool: Pool, path: Path) -> bool:
+    """Return whether the pool has the path's atoms, with as many columns each."""
+    atoms = path.selected
+    if atoms.max(initial=-1) >= pool.n_atoms_:
+        return False
+    return np.array_equal(pool.features(atoms).widths, path.features.widths)
 
 
 def run(rows: Rows, refit: Refit, stopping: Stopping, path: Path) -> Iterator[Round]:

@@ -36,6 +36,7 @@ class Block:
     weight: Floats  # (n,)
     columns: Floats  # (capacity, n); the first Rows.n_columns are in use
     residual: Floats  # (k, n) of the last evaluation
+    prepared: Any = None  # that residual as the pool wants it
 
 
 class Rows:
@@ -175,8 +176,8 @@ class Rows:
         self.centers += centers.tolist()
         self.scales += scales.tolist()
 
-    def prepared_residuals(self) -> list[Any]:
-        """Return the residual of each block as the pool wants it.
+    def prepare_residuals(self) -> None:
+        """Leave in every block its residual as the pool wants it.
 
         With an intercept, less ``weight`` times its weighted mean: its correlation with a
         column is that of the residual with the centred column.
@@ -186,10 +187,10 @@ class Rows:
             (total,) = self.total(lambda block: (block.residual.sum(axis=1, dtype=np.float64),))
             mean = total[:, None] / self.total_weight
 
-        def prepared(block: Block) -> Any:
-            return self.pool.prepare(block.residual - mean * block.weight)
+        def prepare(block: Block) -> None:
+            block.prepared = self.pool.prepare(block.residual - mean * block.weight)
 
-        return list(self.map(prepared, self.blocks))
+        list(self.map(prepare, self.blocks))
 
     def evaluate(
         self, W: NDArray[np.float64], loss: LogisticLoss

@@ -25,49 +25,44 @@ def best_atom(rows: Rows, chosen: NDArray[np.intp]) -> Choice | None:
     the two depends on the pool alone, so the sums do not depend on the threads.
     """
     pool = rows.pool
-    parts = pool.parts()
-    residuals = rows.prepared_residuals()
-    blocks = list(zip(rows.blocks, residuals, strict=True))
+    parts = pool.parts(rows.n_classes)
+    rows.prepare_residuals()
 
     def summed_here(part: slice) -> NDArray[np.float64]:
-        block, residual = blocks[0]
-        stats = pool.stats(block.data, residual, part).astype(np.float64, copy=False)
-        for block, residual in blocks[1:]:
-            pool.stats(block.data, residual, part, stats)
+        first, *others = rows.blocks
+        stats = pool.stats(first.data, first.prepared, part).astype(np.float64, copy=False)
+        for block in others:
+            pool.stats(block.data, block.prepared, part, stats)
         return stats
 
     def contenders(part: slice, stats: NDArray[np.float64]) -> list[Choice]:
         scores = pool.scores(stats, part) / rows.total_weight
         inside = chosen[(part.start <= chosen) & (chosen < part.stop)]
         scores[inside - part.start] = -np.inf
-        found = contending(scores, pool.dtype_)
+        found = contending(scores, pool.rounding)
         # An atom below an earlier one of its part can never be the lowest of the best.
         high = np.maximum.accumulate(scores[found])
         found = found[np.diff(high, prepend=-np.inf) > 0]
         return [Choice(part.start + int(i), float(scores[i])) for i in found]
 
-    if len(parts) == 1:
-        of_block = {id(block): residual for block, residual in blocks}
-        (stats,) = rows.total(
-            lambda block: (pool.stats(block.data, of_block[id(block)], parts[0]),)
-        )
+    if len(parts) == 1 and not pool.adds_in_place:
+        (stats,) = rows.total(lambda block: (pool.stats(block.data, block.prepared, parts[0]),))
         lists = [contenders(parts[0], stats)]
     else:
         lists = list(rows.map(lambda part: contenders(part, summed_here(part)), parts))
     best = [choice for found in lists for choice in found]  # in the order of atoms
     if not best:
         return None
-    return best[contending(np.array([choice.score for choice in best]), pool.dtype_)[0]]
+    return best[contending(np.array([choice.score for choice in best]), pool.rounding)[0]]
 
 
-def contending(scores: NDArray[np.float64], dtype: np.dtype[np.floating]) -> NDArray[np.intp]:
+def contending(scores: NDArray[np.float64], rounding: float) -> NDArray[np.intp]:
     """Return the places of all scores that equal the largest up to rounding, in order.
 
     Equal columns at unlike places may be summed in unlike orders, so scores that
     differ by less than that rounding count as tied: the lowest atom among them is
     chosen, and a run is the same on any machine.
     """
-    rounding = 1e-9 if dtype == np.float64 else 1e-5
     best = scores.max(initial=-np.inf)
     if not best < np.inf:
         raise FloatingPointError(

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from naive_pools import explicit
+from naive_pools import explicit, naive_scales
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
@@ -19,6 +19,7 @@ from shareboost import ShareBoostClassifier
 from shareboost import rows as rows_module
 from shareboost.losses import LogisticLoss
 from shareboost.pools import POOLS, Columns, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools.base import PART_BYTES
 from shareboost.rows import Rows
 from shareboost.select import best_atom
 
@@ -75,7 +76,7 @@ def classifier(n_features, name, **parameters):
 def all_scores(pool, X, R, edges):
     """Scores of all atoms, part by part, the rows in blocks."""
     scores = []
-    for part in pool.parts():
+    for part in pool.parts(10):
         stats = None
         for a, b in pairwise(edges):
             block = pool.encode(X, slice(a, b))
@@ -98,7 +99,7 @@ def naive_scores(pool, X, R, weight):
 
 def close(name):
     """Templates are scored by codes of one byte, all other pools in float32 or better."""
-    return {"rtol": 0.03, "atol": 0.3} if "templates" in name else {"rtol": 1e-4, "atol": 1e-3}
+    return {"rtol": 0.01, "atol": 0.1} if "templates" in name else {"rtol": 1e-4, "atol": 1e-3}
 
 
 @every_pool
@@ -138,7 +139,7 @@ def test_stats_add_over_blocks_of_rows(name, edges, data):
     pool = fitted(name, X, weight)
     whole, parts = all_scores(pool, X, R, [0, 120]), all_scores(pool, X, R, edges)
     assert np.allclose(whole, parts, rtol=1e-4, atol=1e-3)
-    part = pool.parts()[0]
+    part = pool.parts(10)[0]
     sums = [
         pool.stats(pool.encode(X, slice(a, b)), pool.prepare(R[:, a:b]), part)
         for a, b in pairwise(edges)
@@ -150,7 +151,7 @@ def test_stats_add_over_blocks_of_rows(name, edges, data):
 @every_pool
 def test_parts_cover_every_atom_once(name, data):
     pool = fitted(name, data[0])
-    parts = pool.parts()
+    parts = pool.parts(10)
     assert parts[0].start == 0
     assert parts[-1].stop == pool.n_atoms_
     assert all(a.stop == b.start for a, b in pairwise(parts))
@@ -213,7 +214,7 @@ def test_an_unfitted_pool_says_so(name, data):
     X = data[0]
     pool = clone(POOLS_TO_TEST[name])
     for use in (
-        lambda: pool.parts(),
+        lambda: pool.parts(10),
         lambda: pool.encode(X, slice(0, 10)),
         lambda: pool.features([0]),
         lambda: pool.scales(0),
@@ -306,32 +307,95 @@ def test_pools_go_by_name(name, digits):
 
 
 @pytest.mark.parametrize(
-    ("small", "large"),
+    ("pool", "n_columns"),
     [
-        ((Stumps(max_bins=None), 49), (Stumps(max_bins=None), 256)),
-        ((Products(), 256), (Products(), 600)),
-        ((Pieces(25, 30), 16), (Pieces(125, 30), 16)),
-        ((Templates(150, patch_size=3), 64), (Templates(750, patch_size=3), 64)),
+        (Stumps(max_bins=None), 256),
+        (Products(), 400),
+        (Pieces(125, 30), 16),
+        (Templates(1000, patch_size=[2, 3, 4], n_patches=3000), 64),
     ],
     ids=["stumps", "products", "pieces", "templates"],
 )
-def test_memory_is_bounded_by_parts_not_by_the_number_of_atoms(small, large):
+def test_memory_is_bounded_by_parts_not_by_the_number_of_atoms(pool, n_columns):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(500, 600)).astype(np.float32)
-    y = np.arange(500) % 20
-    peaks, sizes = [], []
-    for pool, n_columns in (small, large):
-        pool.fit(X[:, :n_columns])
-        sizes.append(pool.n_atoms_)
-        with (
-            threadpool_limits(1),
-            Rows(X[:, :n_columns], y, np.ones(500), pool, 20, True) as rows,
-        ):
-            rows.evaluate(np.zeros((20, 1)), LogisticLoss())
-            best_atom(rows, np.empty(0, dtype=np.intp))  # compiles
-            tracemalloc.start()
-            best_atom(rows, np.empty(0, dtype=np.intp))
-            peaks.append(tracemalloc.get_traced_memory()[1])
-            tracemalloc.stop()
-    assert sizes[1] > 4.9 * sizes[0]
-    assert peaks[1] < 3 * peaks[0]
+    X = rng.normal(size=(500, n_columns)).astype(np.float32)
+    y = np.arange(500) % 100
+    pool = clone(pool).fit(X)
+    with threadpool_limits(1), Rows(X, y, np.ones(500), pool, 100, True) as rows:
+        rows.evaluate(np.zeros((100, 1)), LogisticLoss())
+        best_atom(rows, np.empty(0, dtype=np.intp))  # compiles
+        tracemalloc.start()
+        best_atom(rows, np.empty(0, dtype=np.intp))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    everything = pool.n_atoms_ * pool.scales(0).size * 100 * 8
+    assert everything > 8 * PART_BYTES
+    assert peak < 3 * PART_BYTES
+
+
+@every_pool
+@pytest.mark.parametrize("centred", [True, False])
+def test_scales_are_what_their_definition_says(name, centred, data):
+    X, _, _, weight = data
+    pool = fitted(name, X, weight, centred)
+    expected = naive_scales(pool, X, weight, centred)
+    found = [pool.scales(atom) for atom in range(pool.n_atoms_)]
+    for atom, (own, truth) in enumerate(zip(found, expected, strict=True)):
+        assert np.allclose(own, truth, rtol=1e-3), atom
+
+
+@every_pool
+def test_equal_columns_tie_across_parts_and_pools(name, digits, monkeypatch):
+    """A second copy of X, further right or in a second pool, is never chosen."""
+    X, y = digits[0][:300], digits[1][:300]
+    if not isinstance(POOLS_TO_TEST[name], (Columns, Stumps)):
+        pytest.skip("its atoms are not those of one column")
+    monkeypatch.setattr("shareboost.pools.stumps.PART_BYTES", 1000)
+    twice = np.hstack([X, X[:, ::-1]])
+    clf = classifier(5, name).fit(twice, y)
+    assert (clf.path_.features.column if "stumps" in name else clf.selected_).max() < 64
+    pool = Union([POOLS_TO_TEST[name], Columns("none"), POOLS_TO_TEST[name]], costs=[1, 1e9, 1])
+    clf = ShareBoostClassifier(5, pool=pool).fit(X, y)
+    assert (clf.path_.features.which == 0).all()
+
+
+@every_pool
+def test_rows_are_read_in_chunks_of_any_size(name, data, monkeypatch):
+    X, y, _, _ = data
+    whole = classifier(4, name).fit(X, y)
+    for constant in ("pieces.CHUNK_ROWS", "products.CHUNK_ROWS", "patches.CHUNK_IMAGES"):
+        monkeypatch.setattr(f"shareboost.pools.{constant}", 7)
+    for constant in ("templates.CHUNK_IMAGES", "templates.BATCH_IMAGES"):
+        monkeypatch.setattr(f"shareboost.pools.{constant}", 5)
+    monkeypatch.setattr("shareboost.pools.templates.CHUNK_TEMPLATES", 2)
+    monkeypatch.setattr("shareboost.model.CHUNK_BYTES", 1000)
+    pieces = classifier(4, name).fit(X, y)
+    assert np.array_equal(pieces.selected_, whole.selected_)
+    assert np.allclose(pieces.decision_function(X), whole.decision_function(X), atol=1e-3)
+
+
+@pytest.mark.parametrize("first", ["stumps", "pieces", "columns"])
+@pytest.mark.parametrize("second", ["stumps", "pieces", "columns"])
+def test_a_warm_start_with_another_pool_is_refused(first, second, data):
+    X, y, _, _ = data
+    if first == second:
+        pytest.skip("the same pool")
+    clf = classifier(2, first, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match=r"the pool \(or its random state\)"):
+        clf.set_params(pool=POOLS_TO_TEST[second], n_features=3).fit(X, y)
+
+
+def test_the_fitted_pool_says_whether_prediction_takes_nan(data):
+    X, y, _, _ = data
+    clf = classifier(2, "stumps").fit(X, y).set_params(pool="columns")
+    assert clf.predict(np.full((1, 64), np.nan)).shape == (1,)
+
+
+@pytest.mark.parametrize("pool", ["trees", Stumps, 3, Union([]), Union(Columns()), None])
+def test_what_is_no_pool_is_refused_by_fit_alone(pool, data):
+    X, y, _, _ = data
+    clf = ShareBoostClassifier(2, pool=pool)
+    assert clf.__sklearn_tags__().input_tags.allow_nan is False
+    assert "ShareBoostClassifier" in clf._repr_html_()
+    with pytest.raises(ValueError, match="pool"):
+        clf.fit(X, y)

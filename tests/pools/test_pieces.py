@@ -58,16 +58,50 @@ def test_few_pieces_learn_what_no_line_can(form):
     assert ShareBoostClassifier(2).fit(X, y).score(X_new, y_new) < 0.7
 
 
-@pytest.mark.parametrize("form", ["smooth", "paper"])
-def test_shifts_and_units_of_x_do_not_matter(form):
+@pytest.mark.parametrize(("unit", "shift"), [(50.0, 1e5), (1e-200, 0.0), (1e160, 0.0)])
+def test_shifts_and_units_of_x_do_not_matter(unit, shift):
     X, y = rings(300)
-    near = ShareBoostClassifier(4, pool=Pieces(20, 6, form=form), alpha=1e-3)
-    if form == "smooth":
-        moved = ShareBoostClassifier(4, pool=Pieces(20, 6), alpha=1e-3).fit(50 * X + 1e5, y)
-        assert np.array_equal(moved.selected_, near.fit(X, y).selected_)
-        assert (moved.predict(50 * X + 1e5) == near.predict(X)).mean() > 0.99
-    else:  # the paper's columns are v itself
-        assert np.array_equal(near.fit(X, y).transform(X)[:, 2] > 0, near.transform(X)[:, 2] == 1)
+    clf = ShareBoostClassifier(4, pool=Pieces(20, 6), alpha=1e-3)
+    near = clf.fit(X, y).predict(X), clf.selected_
+    moved = clf.fit(unit * X + shift, y).predict(unit * X + shift), clf.selected_
+    assert np.array_equal(moved[1], near[1])
+    assert (moved[0] == near[0]).mean() > 0.99
+
+
+def test_an_outlier_leaves_the_other_centres_apart():
+    X = np.random.default_rng(0).normal(size=(1000, 3))
+    X[0] = 1e6
+    assert len(Pieces(50).fit(X).centres_) > 40
+
+
+def test_weights_move_the_centres():
+    X, _ = rings(400)
+    weight = np.where(X[:, 0] > 0, 100.0, 1.0)
+    mean, unit = (pool := Pieces(10).fit(X, weight)).coordinates_
+    right = (mean + unit * pool.centres_)[:, 0] > 0
+    assert mean[0] > 0.5
+    assert right.sum() != ((Pieces(10).fit(X).centres_)[:, 0] > 0).sum() or mean[0] > 1.0
+
+
+def test_training_and_prediction_agree_on_every_row():
+    X = np.random.default_rng(0).normal(size=(3000, 40)).astype(np.float32)
+    pool = Pieces(15, 9, form="paper").fit(X)
+    block = pool.encode(X, slice(0, 3000))
+    new = pool.features(range(pool.n_atoms_)).columns(X)[:, 40::41]
+    for atom in range(pool.n_atoms_):
+        inside = pool.columns(block, atom)[-1]
+        assert np.array_equal(inside, new[:, atom])
+        c = int(np.searchsorted(pool.starts_, atom, side="right")) - 1
+        stop = block.edges[c][atom - pool.starts_[c] + 1]
+        scored = np.sort(block.order[block.edges[c][0] : stop])
+        assert np.array_equal(np.flatnonzero(inside), scored)
+
+
+def test_names_of_all_radii_differ():
+    X = np.random.default_rng(0).normal(size=(400, 60))
+    pool = Pieces(6, 35).fit(X)
+    names = pool.features(range(pool.n_atoms_)).names([f"x{j}" for j in range(60)])
+    assert len(set(names)) == len(names)
 
 
 def test_every_piece_holds_the_rows_of_its_quantile():

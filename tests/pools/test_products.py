@@ -70,21 +70,37 @@ def test_an_exclusive_or_is_one_product():
     assert clf.score(X, y) > 0.95
 
 
-def test_large_and_offset_columns_score_as_in_double_precision():
+@pytest.mark.parametrize(
+    ("dtype", "unit"),
+    [("f4", 1e-25), ("f4", 1e-12), ("f4", 1e12), ("f4", 1e20), ("f8", 1e-100), ("f8", 1e80)],
+)
+def test_the_unit_of_columns_does_not_matter(dtype, unit):
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(500, 4))
-    R = rng.normal(size=(3, 500))
+    X = rng.normal(size=(400, 6))
+    y = (X[:, 1] * X[:, 4] > 0).astype(int)
+    plain = ShareBoostClassifier(2, pool="products").fit(X.astype(dtype), y)
+    moved = ShareBoostClassifier(2, pool="products").fit((X * unit).astype(dtype), y)
+    assert np.array_equal(moved.selected_, plain.selected_)
+    assert moved.score((X * unit).astype(dtype), y) > 0.95
+
+
+def test_offsets_are_scored_in_double_precision():
+    rng = np.random.default_rng(0)
+    X = (np.round(rng.normal(size=(3000, 3)) * 8) / 8 + 2048).astype(np.float32)
+    R = rng.normal(size=(3, 3000))
     R -= R.mean(axis=1, keepdims=True)
-    for unit, offset in [(1e15, 0.0), (1e-15, 0.0), (1.0, 1e4)]:
-        single = ((X + offset) * unit).astype(np.float32)
-        double = single.astype(float)
-        found = []
-        for data in (single, double):
-            pool = Products().fit(data)
-            (part,) = pool.parts()
-            stats = pool.stats(pool.encode(data, slice(0, 500)), pool.prepare(R), part)
-            found.append(pool.scores(stats, part))
-        assert np.allclose(*found, rtol=1e-3)
+    pool = Products().fit(X)
+    (part,) = pool.parts(3)
+    stats = pool.stats(pool.encode(X, slice(0, 3000)), pool.prepare(R), part)
+    P = np.vstack(explicit(pool, X, X)).T
+    truth = np.abs(R @ (P - P.mean(axis=0))).sum(axis=0) / P.std(axis=0)
+    assert np.allclose(pool.scores(stats, part), truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_the_largest_magnitude_of_small_integers_is_right(make):
+    X = np.array([[-128, 3], [5, -2], [7, 1]], dtype=np.int8)
+    assert Products(scale="maxabs").fit(make(X)).scale_.tolist() == [384.0]
 
 
 def test_one_column_has_no_product():

@@ -81,7 +81,8 @@ def test_missing_values_that_tell_the_class_are_found(problem):
     X = np.random.default_rng(0).normal(size=X.shape)
     X[y == 2, 7] = np.nan
     clf = ShareBoostClassifier(1, pool="stumps").fit(X, y)
-    assert clf.get_feature_names_out()[0] == f"x7 ≤ {np.nanmax(X[:, 7]):.6g}"
+    assert clf.path_.features.column == [7]
+    assert clf.path_.features.threshold == [np.nanmax(X[:, 7])]
     assert (clf.predict(np.where(np.arange(12) == 7, np.nan, X[:3])) == 2).all()
 
 
@@ -150,3 +151,52 @@ def test_bins_that_cannot_be_are_refused(max_bins):
 def test_an_unknown_scale_is_refused():
     with pytest.raises(ValueError, match="scale='std' is not valid for Stumps"):
         Stumps(scale="std").fit(np.eye(3))
+
+
+@pytest.mark.parametrize("max_bins", [2, 16, 256, None])
+def test_missing_values_have_a_stump_however_many_values_there_are(max_bins):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(5000, 1))
+    X[:3] = np.nan
+    pool = Stumps(max_bins).fit(X)
+    assert pool.thresholds_[-1] == np.nanmax(X)
+    assert max_bins is None or pool.n_atoms_ <= max_bins - 1
+    y = np.isnan(X[:, 0]).astype(int)
+    assert ShareBoostClassifier(1, pool=pool, alpha=0.0).fit(X, y).score(X, y) == 1.0
+
+
+def test_a_heavy_value_leaves_a_cut_for_the_others():
+    X = np.concatenate([np.ones(9900), np.linspace(0, 0.9, 300)])[:, None]
+    for sign in (1, -1):
+        assert Stumps(max_bins=2).fit(sign * X).n_atoms_ == 1
+        assert Stumps(max_bins=16).fit(sign * X).n_atoms_ >= 14
+
+
+@pytest.mark.parametrize("scale", ["root", "deviation", "none"])
+def test_rows_of_tiny_weight_do_no_harm(scale):
+    X = np.arange(20.0)[:, None].repeat(2, axis=1)
+    y = (np.arange(20) > 12).astype(int)
+    weight = np.ones(20)
+    weight[[0, -1]] = 1e-18
+    clf = ShareBoostClassifier(1, pool=Stumps(scale=scale)).fit(X, y, sample_weight=weight)
+    assert clf.get_feature_names_out().tolist() == ["x0 ≤ 12.5"]
+
+
+def test_names_tell_neighbouring_thresholds_apart():
+    X = np.arange(1234567.0, 1234667.0)[:, None]
+    pool = Stumps().fit(X)
+    names = pool.features(range(pool.n_atoms_)).names(["t"])
+    assert len(set(names)) == 99
+    assert names[0] == "t ≤ 1234567.5"
+    flowers = np.array([1.9, 1.7, 3.0, 3.3, 5.1])[:, None]
+    assert Stumps().fit(flowers).features([1]).names(["petal length"]) == ["petal length ≤ 2.45"]
+
+
+def test_duplicate_entries_of_sparse_rows_are_summed():
+    parts = ([1.0, 2.0, 4.0, 1.0], ([0, 0, 1, 2], [0, 0, 0, 0]))
+    X = sp.coo_array(parts, shape=(4, 1))  # 3, 4, 1, 0
+    for data in (X.tocsr(), sp.csc_array((np.array([1.0, 2, 4, 1]), [0, 0, 1, 2], [0, 4]), (4, 1))):
+        pool = Stumps().fit(data)
+        assert pool.thresholds_.tolist() == [0.5, 2.0, 3.5]
+        block = pool.encode(data.tocsr(), slice(0, 4))
+        assert pool.columns(block, 1)[0].tolist() == [0, 0, 1, 1]

@@ -38,7 +38,7 @@ def test_names_tell_the_template_and_the_centre_of_its_mask():
     clf = ShareBoostClassifier(4, pool=pool).fit(X, y)
     # Two masks a side: the middles of the halves of the places of a patch's centre.
     expected = {
-        (3, 3, 1): {(3, 2), (3, 6), (8, 2), (8, 6)},
+        (3, 3, 1): {(3, 3), (3, 7), (8, 3), (8, 7)},
         (2, 4, 1): {(3, 3), (3, 6), (8, 3), (8, 6)},
     }
     chosen = zip(clf.get_feature_names_out(), clf.path_.features.templates, strict=True)
@@ -60,7 +60,7 @@ def test_patches_are_of_zero_mean_and_unit_norm_and_vary():
     X, _ = bars()
     X[:, :60] = 0.2  # the upper half is flat
     rng = np.random.RandomState(0)
-    patches = random_patches(X, (12, 10, 1), (3, 3), 500, 0.1, rng)
+    patches = random_patches(X, (12, 10, 1), (3, 3), 500, 0.1, 1.0, rng)
     assert patches.shape == (500, 9)
     assert np.allclose(patches.mean(axis=1), 0, atol=1e-6)
     assert np.allclose(np.linalg.norm(patches, axis=1), 1, atol=1e-5)
@@ -68,7 +68,7 @@ def test_patches_are_of_zero_mean_and_unit_norm_and_vary():
 
 def test_few_images_give_each_of_their_patches_once():
     images = np.random.default_rng(0).uniform(size=(3, 20))  # 4 x 5
-    patches = random_patches(images, (4, 5, 1), (3, 3), 1000, 0.0, np.random.RandomState(0))
+    patches = random_patches(images, (4, 5, 1), (3, 3), 1000, 0.0, 1.0, np.random.RandomState(0))
     assert len(patches) == 3 * 2 * 3
     assert len(np.unique(patches.round(5), axis=0)) == 18
     first = images[0].reshape(4, 5)[:3, :3].ravel()
@@ -146,3 +146,71 @@ def test_bad_arguments_are_named(parameters, message):
 def test_images_without_any_contrast_are_refused():
     with pytest.raises(ValueError, match="more than the 0 patches"):
         Templates(5, patch_size=3).fit(np.ones((20, 64)))
+
+
+def test_patches_come_from_all_images_alike():
+    X = np.zeros((2000, 8, 8))
+    X[:1000, ::2] = 1.0  # flat bars
+    X[1000:, :, ::2] = 1.0  # upright bars
+    rng = np.random.RandomState(0)
+    patches = random_patches(X.reshape(2000, -1), (8, 8, 1), (3, 3), 1000, 0.1, 1.0, rng)
+    flat = np.abs(np.diff(patches.reshape(-1, 3, 3), axis=2)).max(axis=(1, 2)) < 1e-6
+    assert 400 < flat.sum() < 600
+
+
+def test_patches_of_low_contrast_are_left_out():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 0.05, size=(300, 64))
+    X[:30, 20:40] = rng.uniform(0, 1, size=(30, 20))
+    patches = [
+        random_patches(X, (8, 8, 1), (3, 3), 10**6, least, 1.0, np.random.RandomState(0))
+        for least in (0.0, 0.1)
+    ]
+    assert len(patches[0]) == 300 * 36
+    assert 0 < len(patches[1]) <= 30 * 36
+
+
+def test_codes_are_fine_enough_to_tell_responses_apart():
+    X, _ = bars()
+    pool = Templates(10, image_shape=(12, 10), patch_size=3, masks=2).fit(X)
+    block = pool.encode(X, slice(0, 400))
+    exact = pool.features(range(pool.n_atoms_)).columns(X).T
+    coded = block.codes * pool.step_[:, None] + pool.low_[:, None]
+    spread = np.ptp(exact, axis=1)
+    assert (np.abs(coded - exact).max(axis=1) < spread / 200).all()
+
+
+def test_seeds_give_other_templates():
+    X, _ = bars()
+    pools = [Templates(8, (12, 10), 3, random_state=seed).fit(X) for seed in (0, 1, 0)]
+    one, two, again = (pool.sizes_[0].templates for pool in pools)
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("unit", [1e-30, 1e-12, 1e12, 1e30])
+def test_units_far_from_one_do_no_harm(unit):
+    X, y = bars(200)
+    pool = Templates(10, image_shape=(12, 10), patch_size=4, masks=2)
+    plain = ShareBoostClassifier(4, pool=pool).fit(X, y)
+    moved = ShareBoostClassifier(4, pool=pool).fit(X * unit, y)
+    assert (moved.predict(X * unit) == plain.predict(X)).mean() > 0.9
+
+
+def test_a_patch_as_large_as_the_image_has_one_mask():
+    X, _ = bars(60)
+    assert Templates(5, image_shape=(12, 10), patch_size=(12, 10)).fit(X).n_atoms_ == 5
+    assert Templates(5, image_shape=(12, 10), patch_size=(11, 9)).fit(X).n_atoms_ == 20
+
+
+def test_a_pixel_of_several_channels_is_a_patch():
+    X, y = bars(channels=3)
+    pool = Templates(4, image_shape=(12, 10, 3), patch_size=1, masks=2)
+    assert ShareBoostClassifier(3, pool=pool).fit(X, y).score(X, y) > 0.3
+
+
+def test_columns_have_the_type_of_the_rows():
+    X, y = bars()
+    clf = ShareBoostClassifier(2, pool=Templates(5, (12, 10), 3)).fit(X, y)
+    assert clf.transform(X).dtype == np.float64
+    assert clf.transform(X.astype(np.float32)).dtype == np.float32

@@ -78,13 +78,31 @@ def test_nan_is_taken_where_every_pool_takes_it(problem):
         ShareBoostClassifier(3, pool=Union([Stumps(), Columns()])).fit(X, y)
 
 
-@pytest.mark.parametrize("pools", [[], [("a", 3)], ["columns"], [Columns], [("a", Columns(), 1)]])
+def test_given_names_are_kept_and_others_keep_clear_of_them():
+    X = np.eye(3)
+    pool = Union([("columns1", Columns()), Columns(), Columns(), ("stumps", Stumps()), Stumps()])
+    assert pool.fit(X).names_ == ["columns1", "columns2", "columns3", "stumps", "stumps1"]
+
+
+@pytest.mark.parametrize(
+    "pools",
+    [
+        [],
+        [("a", 3)],
+        ["columns"],
+        [Columns],
+        [("a", Columns(), 1)],
+        [("a", Columns()), ("a", Stumps())],
+        Columns(),
+        None,
+    ],
+)
 def test_what_is_no_pool_is_refused(pools):
     with pytest.raises(ValueError, match=r"pools=.* is not valid for Union: it takes a list"):
         Union(pools).fit(np.eye(3))
 
 
-@pytest.mark.parametrize("costs", [[1.0], [1.0, -1.0], [1.0, 0.0], [1.0, np.nan]])
+@pytest.mark.parametrize("costs", [[1.0], [1.0, -1.0], [1.0, 0.0], [1.0, np.nan], 3, "ab"])
 def test_costs_that_cannot_be_are_refused(costs):
     with pytest.raises(ValueError, match="costs=.* is not valid for Union"):
         Union([Columns(), Stumps()], costs=costs).fit(np.eye(3))

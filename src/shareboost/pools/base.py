@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+# What the statistics of a part take, about, where the atoms can be split so far.
+PART_BYTES = 1 << 22
+
 Floats = NDArray[np.floating]
 Atoms = Sequence[int] | NDArray[np.intp]
 
@@ -19,6 +22,11 @@ class Features(ABC):
     """The chosen atoms as plain arrays: all that prediction needs of a pool."""
 
     ids: NDArray[np.intp]  # of the atoms, in the order they were chosen
+
+    @property
+    def allows_nan(self) -> bool:
+        """Whether X may hold NaN."""
+        return False
 
     @property
     def widths(self) -> NDArray[np.intp]:
@@ -63,6 +71,9 @@ class Pool(BaseEstimator, ABC):
     n_atoms_: int
     dtype_: np.dtype[Any]
 
+    # Whether ``stats`` adds to ``out`` in less time than it takes to make a new one.
+    adds_in_place = False
+
     @property
     def allows_nan(self) -> bool:
         """Whether X may hold NaN."""
@@ -76,8 +87,18 @@ class Pool(BaseEstimator, ABC):
         are where there is an intercept.
         """
 
-    def parts(self) -> Sequence[slice]:
-        """Return ranges of atoms that together are all of them, in order."""
+    @property
+    def rounding(self) -> float:
+        """Relative differences of scores below this are rounding: such scores are tied."""
+        return rounding_of(self.dtype_)
+
+    def parts(self, n_classes: int) -> Sequence[slice]:
+        """Return ranges of atoms that together are all of them, in order.
+
+        Their statistics for that many classes should take about ``PART_BYTES`` each. The
+        blocks of a pool of one part are summed in parallel and then added; those of many
+        parts are added in place, a part by one thread.
+        """
         check_is_fitted(self)
         return [slice(0, self.n_atoms_)]
 
@@ -145,6 +166,11 @@ def added(out: NDArray[np.float64] | None, stats: Floats) -> Floats:
 def weights_or_ones(X: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Return the weight of every row of X."""
     return np.ones(X.shape[0]) if weight is None else weight
+
+
+def rounding_of(dtype: np.dtype[Any]) -> float:
+    """Return how far sums in this type are apart by rounding alone, relative to them."""
+    return 1e-9 if dtype == np.float64 else 1e-5
 
 
 def ranges(n: int, step: int) -> list[slice]:

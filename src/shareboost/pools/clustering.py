@@ -42,6 +42,16 @@ def cluster(
                 n_centres, init=centres, n_init=1, max_iter=STEPS, tol=0.0, random_state=seed
             )
             centres = means.fit(points, sample_weight=weight).cluster_centers_
-    rounding = 1e-5 * float(np.abs(centres).max()) or 1.0
-    _, distinct = np.unique(np.round(centres / rounding), axis=0, return_index=True)
-    return centres[np.sort(distinct)]
+    return centres[_distinct(centres)]
+
+
+def _distinct(centres: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Return all centres but those that equal an earlier one up to rounding."""
+    wide = centres.astype(np.float64)
+    squares = np.square(wide).sum(axis=1)
+    kept: list[int] = []
+    for i, centre in enumerate(wide):
+        apart = squares[kept] - 2.0 * (wide[kept] @ centre) + squares[i]
+        if not (apart <= 1e-10 * (squares[kept] + squares[i])).any():
+            kept.append(i)
+    return np.array(kept, dtype=np.intp)

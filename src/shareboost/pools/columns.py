@@ -13,7 +13,17 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import one_of
-from .base import Atoms, Features, Floats, Pool, added, float_type, ranges, weights_or_ones
+from .base import (
+    Atoms,
+    Features,
+    Floats,
+    Pool,
+    added,
+    float_type,
+    ranges,
+    rounding_of,
+    weights_or_ones,
+)
 
 # Rows are read in chunks of about this many bytes, so that a conversion (integers, or
 # moments in float64) never makes a second copy of X.
@@ -97,6 +107,10 @@ class Columns(Pool):
         )
         self.sums_dtype_ = np.dtype(np.float64) if far else self.dtype_
         return self
+
+    @property
+    def rounding(self) -> float:
+        return rounding_of(self.sums_dtype_)
 
     def prepare(self, residual: NDArray[np.float64]) -> Floats:
         return residual.astype(self.sums_dtype_)

@@ -10,29 +10,44 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arguments import at_least
+from .base import ranges
 from .clustering import cluster
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
 
+# Images that are read at a time.
+CHUNK_IMAGES = 4096
 # Candidates drawn at a time, and how often at most.
 BATCH = 1 << 16
 MAX_BATCHES = 100
 
 
-def as_images(X: Any, rows: slice | NDArray[np.intp], shape: tuple[int, int, int]) -> Images:
-    """Return some rows of X as images in float32."""
+def as_images(
+    X: Any, rows: slice | NDArray[np.intp], shape: tuple[int, int, int], unit: float
+) -> Images:
+    """Return some rows of X, over a power of two, as images in float32."""
     part = X[rows]
     if sp.issparse(part):
         part = part.toarray()
+    part = part * (part.dtype.type(1) / part.dtype.type(unit)) if unit != 1.0 else part
     return np.ascontiguousarray(part, dtype=np.float32).reshape(-1, *shape)
 
 
-def patch_sizes(patch_size: Any, height: int, width: int) -> list[tuple[int, int]]:
+def unit_of(X: Any) -> float:
+    """Return the power of two by which X must be divided for float32, mostly 1."""
+    largest = float(max(X.max(), -float(X.min())))
+    if largest == 0.0 or 1e-6 < largest < 1e6:
+        return 1.0
+    return float(2.0 ** np.floor(np.log2(largest)))
+
+
+def patch_sizes(patch_size: Any, shape: tuple[int, int, int]) -> list[tuple[int, int]]:
     """Return the sizes asked for, (rows, columns) each.
 
     An integer stands for a square, a pair of them for rows and columns, a list of either
     for several sizes.
     """
+    height, width, channels = shape
     asked = patch_size if isinstance(patch_size, list) else [patch_size]
     sizes = []
     for size in asked:
@@ -43,10 +58,10 @@ def patch_sizes(patch_size: Any, height: int, width: int) -> list[tuple[int, int
                 "pair (rows, columns) or a list of these."
             )
         rows, columns = (at_least("patch_size", side, 1, "Templates") for side in pair)
-        if rows > height or columns > width or rows * columns == 1:
+        if rows > height or columns > width or rows * columns * channels == 1:
             raise ValueError(
                 f"patch_size={patch_size!r} is not valid for Templates: it takes sizes of at "
-                f"least 2 pixels and at most those of the images, {height} x {width}."
+                f"least 2 numbers and at most those of the images, {height} x {width}."
             )
         sizes.append((rows, columns))
     if not sizes or len(set(sizes)) < len(sizes):
@@ -63,6 +78,7 @@ def random_patches(
     size: tuple[int, int],
     n_patches: int,
     min_deviation: float,
+    unit: float,
     rng: np.random.RandomState,
 ) -> NDArray[np.float32]:
     """Return up to ``n_patches`` random patches that vary, each of zero mean and norm 1.
@@ -73,7 +89,7 @@ def random_patches(
     height, width, _ = shape
     down, across = height - size[0] + 1, width - size[1] + 1
     n_places = X.shape[0] * down * across
-    smallest = min_deviation * _largest_magnitude(X)
+    smallest = min_deviation * float(max(X.max(), -float(X.min()))) / unit
     few = n_places <= 2 * n_patches
     order = rng.permutation(n_places) if few else None
     found: list[NDArray[np.float32]] = []
@@ -83,7 +99,7 @@ def random_patches(
             places = rng.randint(n_places, size=BATCH)
         else:
             places = order[batch * BATCH : (batch + 1) * BATCH]
-        patches = _cut(X, shape, size, places)
+        patches = _cut(X, shape, size, places, unit)
         patches -= patches.mean(axis=1, keepdims=True)
         norms = np.linalg.norm(patches, axis=1, keepdims=True)
         varies = norms[:, 0] > max(smallest, 1e-30) * np.sqrt(patches.shape[1])
@@ -108,26 +124,24 @@ def make_templates(
 
 
 def _cut(
-    X: Any, shape: tuple[int, int, int], size: tuple[int, int], places: NDArray[np.intp]
+    X: Any,
+    shape: tuple[int, int, int],
+    size: tuple[int, int],
+    places: NDArray[np.intp],
+    unit: float,
 ) -> NDArray[np.float32]:
     """Return the patches at the given places, one row each."""
     height, width, channels = shape
     down, across = height - size[0] + 1, width - size[1] + 1
-    image, place = np.divmod(np.sort(places), down * across)
+    image, place = np.divmod(places, down * across)
     y, x = np.divmod(place, across)
     corner = (y * width + x) * channels
     row = np.arange(size[0])[:, None] * (width * channels)
     inside = (row + np.arange(size[1] * channels)).ravel()
     used, image = np.unique(image, return_inverse=True)
     patches = np.empty((places.size, inside.size), dtype=np.float32)
-    for first in range(0, used.size, 4096):
-        images = as_images(X, used[first : first + 4096], shape).reshape(
-            -1, height * width * channels
-        )
-        mine = (first <= image) & (image < first + 4096)
-        patches[mine] = images[image[mine, None] - first, corner[mine, None] + inside]
+    for some in ranges(used.size, CHUNK_IMAGES):
+        images = as_images(X, used[some], shape, unit).reshape(-1, height * width * channels)
+        mine = np.flatnonzero((some.start <= image) & (image < some.stop))
+        patches[mine] = images[image[mine, None] - some.start, corner[mine, None] + inside]
     return patches
-
-
-def _largest_magnitude(X: Any) -> float:
-    return float(max(X.max(), -float(X.min())))

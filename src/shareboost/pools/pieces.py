@@ -16,14 +16,23 @@ from sklearn.utils.validation import check_is_fitted
 from ..arguments import at_least, one_of
 from ..progress import track
 from ..validation import is_number
-from .base import Atoms, Features, Floats, Pool, float_type, ranges, weights_or_ones
+from .base import (
+    PART_BYTES,
+    Atoms,
+    Features,
+    Floats,
+    Pool,
+    float_type,
+    ranges,
+    rounding_of,
+    weights_or_ones,
+)
 from .clustering import cluster
+from .thresholds import digits_apart
 
 FORMS = ("smooth", "paper")
 MOST_CENTRES = 1500
 SMALLEST_QUANTILE, LARGEST_QUANTILE = 0.01, 0.5
-# A part holds the pieces of so many centres.
-PART_CENTRES = 16
 # Rows of X that are converted at a time.
 CHUNK_ROWS = 4096
 
@@ -51,6 +60,7 @@ class PieceFeatures(Features):
     numbers: NDArray[np.intp]  # of the centres
     centres: NDArray[np.float32]  # (n, p), in coordinates
     squared_radii: NDArray[np.float32]  # in coordinates
+    digits: NDArray[np.intp]  # that tell a radius from its neighbours
     coordinates: Coordinates
     form: str
 
@@ -89,8 +99,8 @@ class PieceFeatures(Features):
     def names(self, input_names: Sequence[str]) -> list[str]:
         radii = self.coordinates.unit * np.sqrt(self.squared_radii.astype(np.float64))
         names = []
-        for number, radius in zip(self.numbers, radii, strict=True):
-            piece = f"piece {number} (r = {radius:.3g})"
+        for number, radius, digits in zip(self.numbers, radii, self.digits, strict=True):
+            piece = f"piece {number} (r = {radius:.{digits}g})"
             names += [f"{piece}: {name}" for name in input_names] + [piece]
         return names
 
@@ -101,12 +111,13 @@ class PieceFeatures(Features):
             self.numbers[:n],
             self.centres[:n],
             self.squared_radii[:n],
+            self.digits[:n],
             self.coordinates,
             self.form,
         )
 
 
-class _Block(NamedTuple):
+class _ShellBlock(NamedTuple):
     """Rows of a block: sorted into shells, centre by centre."""
 
     points: NDArray[np.float32]  # (n, p + 1), in coordinates, the last 1
@@ -147,7 +158,8 @@ class Pieces(Pool):
     one. A block of rows takes about 6 bytes for every row inside a centre's largest
     radius.
 
-    A row of X is held in float32 about the mean; sparse input becomes dense there.
+    The rows are held about their mean in float32, whatever X is: 4 bytes a value, and sparse
+    input becomes dense there.
     """
 
     def __init__(
@@ -192,12 +204,20 @@ class Pieces(Pool):
         self.dtype_ = float_type(X.dtype)
         return self
 
-    def parts(self) -> list[slice]:
+    @property
+    def rounding(self) -> float:
+        return rounding_of(np.dtype(np.float32))  # of the moments
+
+    def parts(self, n_classes: int) -> list[slice]:
+        """Return ranges of whole centres."""
         check_is_fitted(self)
-        edges = self.starts_[[*range(0, len(self.centres_), PART_CENTRES), -1]].tolist()
+        n, p = self.centres_.shape
+        width = (2 if self.form == "smooth" else 1) * n_classes * (p + 1)
+        step = max(1, PART_BYTES * n // (8 * width * self.n_atoms_))
+        edges = self.starts_[[*range(0, n, step), n]].tolist()
         return [slice(*pair) for pair in pairwise(edges)]
 
-    def encode(self, X: Any, rows: slice) -> _Block:
+    def encode(self, X: Any, rows: slice) -> _ShellBlock:
         from ..kernels.shells import sort_into_shells, squared_distances
 
         check_is_fitted(self)
@@ -215,7 +235,7 @@ class Pieces(Pool):
             edges.append(own + stop)
             stop += int(own[-1])
         with_one = np.concatenate([points, np.ones((n, 1), dtype=np.float32)], axis=1)
-        return _Block(
+        return _ShellBlock(
             with_one, np.concatenate(orders), np.concatenate(sorted_distances), edges, X[rows]
         )
 
@@ -225,7 +245,7 @@ class Pieces(Pool):
 
     def stats(
         self,
-        data: _Block,
+        data: _ShellBlock,
         residual: NDArray[np.float32],
         part: slice,
         out: NDArray[np.float64] | None = None,
@@ -254,16 +274,19 @@ class Pieces(Pool):
             # A column in coordinates: less the centre, or as in X but for the unit.
             mean, unit = self.coordinates_
             offset = -self.centres_[c].astype(np.float64) if smooth else mean / unit
-            scales = np.stack([self.scales(atom) for atom in range(atoms.start, atoms.stop)])
-            scales[:, :-1] /= unit
+            scales = np.repeat(self.piece_scale_[atoms, None], mean.size + 1, axis=1)
+            if not smooth:
+                scales[:, :-1] /= unit
             radii = self.squared_radii_[atoms].astype(np.float64)
             piece_scores(stats[own], radii, offset, scales, smooth, scores[own])
         return scores
 
-    def columns(self, data: _Block, atom: int) -> Floats:
+    def columns(self, data: _ShellBlock, atom: int) -> Floats:
         n, width = data.points.shape
         out = np.empty((width, n), dtype=np.float64)
-        self.features([atom]).write(data.source, data.points[:, :-1], out)
+        # In one layout, for which the distances are those of prediction to the last bit.
+        points = np.ascontiguousarray(data.points[:, :-1])
+        self.features([atom]).write(data.source, points, out)
         return out
 
     def scales(self, atom: int) -> NDArray[np.float64]:
@@ -277,11 +300,18 @@ class Pieces(Pool):
         check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
         numbers = np.searchsorted(self.starts_, ids, side="right") - 1
+        digits = [
+            digits_apart(np.sqrt(self.squared_radii_[start:stop].astype(np.float64)), atom - start)
+            for atom, start, stop in zip(
+                ids.tolist(), self.starts_[numbers], self.starts_[numbers + 1], strict=True
+            )
+        ]
         return PieceFeatures(
             ids,
             numbers,
             self.centres_[numbers],
             self.squared_radii_[ids],
+            np.array(digits, dtype=np.intp),
             self.coordinates_,
             self.form,
         )
@@ -347,9 +377,14 @@ class Pieces(Pool):
 def _coordinates(X: Any, share: NDArray[np.float64]) -> Coordinates:
     """Return coordinates about the weighted mean, in units of the root mean variance."""
     mean = np.asarray(share @ X, dtype=np.float64).ravel()
-    variance = 0.0
+    largest, squares = 0.0, []
     for rows in ranges(X.shape[0], CHUNK_ROWS):
-        part = X[rows].toarray() if sp.issparse(X) else X[rows]
-        variance += float(share[rows] @ np.square(part - mean).sum(axis=1))
-    unit = float(np.sqrt(variance / X.shape[1]))
-    return Coordinates(mean, unit if unit > 0 else 1.0)
+        part = np.abs((X[rows].toarray() if sp.issparse(X) else X[rows]) - mean)
+        size = float(part.max())
+        if size > 0:  # squares of numbers up to 1, which do not overflow
+            squares.append((size, float(share[rows] @ np.square(part / size).sum(axis=1))))
+        largest = max(largest, size)
+    if largest == 0.0:
+        return Coordinates(mean, 1.0)
+    variance = sum(square * (size / largest) ** 2 for size, square in squares) / X.shape[1]
+    return Coordinates(mean, largest * float(np.sqrt(variance)))

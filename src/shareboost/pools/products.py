@@ -14,13 +14,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import one_of
 from ..progress import track
-from .base import Atoms, Features, Floats, Pool, float_type, ranges, weights_or_ones
+from .base import (
+    PART_BYTES,
+    Atoms,
+    Features,
+    Floats,
+    Pool,
+    float_type,
+    ranges,
+    rounding_of,
+    weights_or_ones,
+)
 from .columns import LARGEST_OFFSET_IN_FLOAT32, LARGEST_SIZE_IN_FLOAT32, SCALES
 
-# A part holds the products of up to so many columns with all others, and at most so many
-# products. Measured on Isolet: matrix products of 32 columns run at full speed.
+# A part holds the products of up to so many columns with all others. Measured on Isolet:
+# matrix products of 32 columns run at full speed.
 PART_COLUMNS = 32
-PART_PRODUCTS = 1 << 18
 # Rows of X are read in chunks of this many when the scales are computed.
 CHUNK_ROWS = 2048
 
@@ -32,9 +41,10 @@ class ProductFeatures(Features):
     ids: NDArray[np.intp]
     left: NDArray[np.intp]
     right: NDArray[np.intp]
+    dtype: np.dtype[Any]  # wide enough for the products of the training rows
 
     def columns(self, X: Any) -> Any:
-        dtype = float_type(X.dtype)
+        dtype = np.result_type(float_type(X.dtype), self.dtype)
         if sp.issparse(X):
             X = X.tocsc()
             left = X[:, np.maximum(self.left, 0)].toarray()
@@ -50,7 +60,8 @@ class ProductFeatures(Features):
         return [_name(input_names, i, j) for i, j in zip(self.left, self.right, strict=True)]
 
     def first(self, n_atoms: int) -> ProductFeatures:
-        return ProductFeatures(self.ids[:n_atoms], self.left[:n_atoms], self.right[:n_atoms])
+        n = n_atoms
+        return ProductFeatures(self.ids[:n], self.left[:n], self.right[:n], self.dtype)
 
 
 def _name(input_names: Sequence[str], i: int, j: int) -> str:
@@ -76,7 +87,8 @@ class Products(Pool):
     -----
     The correlations of all products with class q's residual are the entries of
     ``X^T diag(R_q) X``: a matrix product a class and a round. Of each product only its
-    scale is kept. A product that is constant is never chosen.
+    scale is kept, and whether it varies. One that does not, or by less than a 3e-7th of
+    its size (as of two columns of time stamps), is never chosen: subtract an offset first.
 
     Sparse input stays sparse.
     """
@@ -99,34 +111,47 @@ class Products(Pool):
                 "X has one column, of which there is no product: Products takes at least 2 "
                 "columns, or squares=True."
             )
-        mean, square = self._moments(X, weights_or_ones(X, weight))
-        variance = np.maximum(square - mean**2, 0.0)
-        # Below this, what is left of the difference is rounding.
-        self.varies_ = variance > 1e-13 * square
-        deviation = np.sqrt(variance)
-        largest = self._largest(X)
-        if self.scale == "deviation":
-            scale = deviation if centred else np.sqrt(square)
-        else:
-            scale = largest if self.scale == "maxabs" else np.ones(self.n_atoms_)
-        self.scale_ = np.where(self.varies_, scale, 1.0)
-        sizes = largest[self.varies_]
-        extreme = bool(
-            (sizes > LARGEST_SIZE_IN_FLOAT32).any() or (sizes < 1 / LARGEST_SIZE_IN_FLOAT32).any()
-        )
+        unit = _largest_of_columns(X)
+        unit[unit == 0.0] = 1.0
+        self.scale_ = np.ones(self.n_atoms_)
+        self.varies_ = np.zeros(self.n_atoms_, dtype=bool)
+        share = weights_or_ones(X, weight)
+        share = share / share.sum()
+        X = X.tocsr() if sp.issparse(X) else X
+        farthest, sizes = 0.0, [1.0]
+        parts = self.parts(1)
+        for part in track(parts, "scales of products", len(parts)):
+            left, right = self._factors(np.arange(part.start, part.stop))
+            size = np.where(left < 0, 1.0, unit[left]) * unit[right]
+            mean, square = self._moments(X, unit, share, part)  # in units of that size
+            variance = np.maximum(square - mean**2, 0.0)
+            # Below this, what is left of the difference is rounding.
+            varies = variance > 1e-13 * square
+            deviation = np.sqrt(variance if centred else square) * size
+            scale = {"deviation": deviation, "maxabs": size, "none": np.ones_like(size)}
+            self.scale_[part] = np.where(varies, scale[self.scale], 1.0)
+            self.varies_[part] = varies
+            offset = np.abs(mean[varies]) / np.sqrt(variance[varies])
+            farthest = max(farthest, offset.max(initial=0.0))
+            sizes += [size[varies].min(initial=1.0), size[varies].max(initial=1.0)]
+        extreme = max(sizes) > LARGEST_SIZE_IN_FLOAT32 or min(sizes) < 1 / LARGEST_SIZE_IN_FLOAT32
         self.dtype_ = np.dtype(np.float64) if extreme else float_type(X.dtype)
-        offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
-        far = bool((offset > LARGEST_OFFSET_IN_FLOAT32).any())
+        far = farthest > LARGEST_OFFSET_IN_FLOAT32
         self.sums_dtype_ = np.dtype(np.float64) if far else self.dtype_
         return self
+
+    @property
+    def rounding(self) -> float:
+        return rounding_of(self.sums_dtype_)
 
     def prepare(self, residual: NDArray[np.float64]) -> Floats:
         return residual.astype(self.sums_dtype_)
 
-    def parts(self) -> list[slice]:
-        check_is_fitted(self)
-        step = max(1, min(PART_COLUMNS, PART_PRODUCTS // self.n_columns_in_))
-        edges = [0, 1, *range(1 + step, self.n_columns_in_ + 1, step), self.n_columns_in_ + 1]
+    def parts(self, n_classes: int) -> list[slice]:
+        check_is_fitted(self, "n_columns_in_")
+        d = self.n_columns_in_
+        step = max(1, min(PART_COLUMNS, PART_BYTES // (8 * n_classes * d)))
+        edges = [0, 1, *range(1 + step, d + 1, step), d + 1]
         starts = self.starts_[edges].tolist()
         return [slice(a, b) for a, b in pairwise(starts) if b > a]
 
@@ -168,7 +193,7 @@ class Products(Pool):
         return norms
 
     def columns(self, data: Any, atom: int) -> Floats:
-        return self.features([atom]).columns(data).astype(self.dtype_, copy=False).T
+        return self.features([atom]).columns(data).T
 
     def scales(self, atom: int) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -177,36 +202,35 @@ class Products(Pool):
     def features(self, atoms: Atoms) -> ProductFeatures:
         check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
-        left = np.searchsorted(self.starts_, ids, side="right") - 2
+        return ProductFeatures(ids, *self._factors(ids), self.dtype_)
+
+    def _factors(self, atoms: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the two columns of each product, -1 for the constant."""
+        left = np.searchsorted(self.starts_, atoms, side="right") - 2
         # The last product of any first column is with the last column.
-        right = self.n_columns_in_ - (self.starts_[left + 2] - ids)
-        return ProductFeatures(ids, left, right)
+        return left, self.n_columns_in_ - (self.starts_[left + 2] - atoms)
 
     def _moments(
-        self, X: Any, weight: NDArray[np.float64]
+        self, X: Any, unit: NDArray[np.float64], share: NDArray[np.float64], part: slice
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the weighted mean of every product and of its square."""
-        mean, square = np.zeros((1, self.n_atoms_)), np.zeros((1, self.n_atoms_))
-        X = X.tocsr() if sp.issparse(X) else X
-        parts = self.parts()
-        share = weight / weight.sum()
-        for rows in track(
-            ranges(X.shape[0], CHUNK_ROWS), "scales of products", -(-X.shape[0] // CHUNK_ROWS)
-        ):
+        """Return the weighted mean of a part's products and of their squares.
+
+        The columns are divided by their units, so that no square overflows.
+        """
+        n = part.stop - part.start
+        mean, square = np.zeros((1, n)), np.zeros((1, n))
+        for rows in ranges(X.shape[0], CHUNK_ROWS):
             chunk = X[rows].astype(np.float64)
+            chunk = sp.csc_array(chunk.multiply(1.0 / unit)) if sp.issparse(X) else chunk / unit
             squared = chunk.multiply(chunk) if sp.issparse(chunk) else chunk**2
-            for part in parts:
-                self.stats(chunk, share[None, rows], part, mean[:, part])
-                self.stats(squared, share[None, rows], part, square[:, part])
+            self.stats(chunk, share[None, rows], part, mean)
+            self.stats(squared, share[None, rows], part, square)
         return mean[0], square[0]
 
-    def _largest(self, X: Any) -> NDArray[np.float64]:
-        """Return the product of the largest magnitudes of each atom's columns."""
-        if sp.issparse(X):
-            of_column = np.abs(X).max(axis=0).toarray().ravel().astype(np.float64)
-        else:
-            of_column = np.maximum(
-                X.max(axis=0).astype(np.float64), -X.min(axis=0).astype(np.float64)
-            )
-        atoms = self.features(np.arange(self.n_atoms_))
-        return np.where(atoms.left < 0, 1.0, of_column[atoms.left]) * of_column[atoms.right]
+
+def _largest_of_columns(X: Any) -> NDArray[np.float64]:
+    """Return the largest magnitude of every column."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sp.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    return np.maximum(-low.astype(np.float64), high.astype(np.float64))

@@ -13,14 +13,20 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, one_of
-from .base import Atoms, Features, Floats, Pool, float_type, weights_or_ones
-from .thresholds import column_values, thresholds
+from .base import (
+    PART_BYTES,
+    Atoms,
+    Features,
+    Floats,
+    Pool,
+    float_type,
+    rounding_of,
+    weights_or_ones,
+)
+from .thresholds import column_values, digits_apart, thresholds
 
 # The power of the deviation that each scale stands for.
 POWERS = {"root": 0.5, "deviation": 1.0, "none": 0.0}
-
-# A part holds the bins of so many atoms, or of one column that has more.
-PART_ATOMS = 1 << 13
 
 
 @dataclass(frozen=True)
@@ -30,21 +36,27 @@ class StumpFeatures(Features):
     ids: NDArray[np.intp]
     column: NDArray[np.intp]
     threshold: NDArray[np.float64]
+    digits: NDArray[np.intp]  # that tell a threshold from its neighbours
+
+    @property
+    def allows_nan(self) -> bool:
+        return True
 
     def columns(self, X: Any) -> Any:
         values = X.tocsc()[:, self.column].toarray() if sp.issparse(X) else X[:, self.column]
         # Compared in float64, as the thresholds are, whatever the type of X.
-        below = values <= self.threshold.astype(np.float64)
+        below = values <= self.threshold
         return below.astype(float_type(X.dtype))
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [
-            f"{input_names[j]} ≤ {threshold:.6g}"
-            for j, threshold in zip(self.column, self.threshold, strict=True)
+            f"{input_names[j]} ≤ {threshold:.{digits}g}"
+            for j, threshold, digits in zip(self.column, self.threshold, self.digits, strict=True)
         ]
 
     def first(self, n_atoms: int) -> StumpFeatures:
-        return StumpFeatures(self.ids[:n_atoms], self.column[:n_atoms], self.threshold[:n_atoms])
+        n = n_atoms
+        return StumpFeatures(self.ids[:n], self.column[:n], self.threshold[:n], self.digits[:n])
 
 
 class _SparseCodes(NamedTuple):
@@ -87,6 +99,8 @@ class Stumps(Pool):
     Sparse input stays sparse: only the codes of stored entries are kept.
     """
 
+    adds_in_place = True
+
     def __init__(self, max_bins: int | None = 256, scale: str = "root"):
         self.max_bins = max_bins
         self.scale = scale
@@ -100,14 +114,15 @@ class Stumps(Pool):
             at_least("max_bins", self.max_bins, 2, "Stumps")
         one_of("scale", self.scale, POWERS, "Stumps")
         weight = weights_or_ones(X, weight)
-        cuts, shares = [], []
+        cuts, squares = [], []
         for values, own in column_values(X, weight):
             cuts.append(thresholds(values, own, self.max_bins))
             mass = np.bincount(_codes(values, cuts[-1]), own, minlength=cuts[-1].size + 1)
-            shares.append(np.cumsum(mass)[:-1] / mass.sum())
-        share = np.concatenate([np.empty(0), *shares])
-        about = share * (1.0 - share) if centred else share
-        self.scale_ = np.sqrt(about) ** POWERS[self.scale]
+            below = np.cumsum(mass)[:-1] / mass.sum()
+            # Summed from above: a tiny share is not the rounding of one less another.
+            above = np.cumsum(mass[::-1])[-2::-1] / mass.sum()
+            squares.append(below * above if centred else below)
+        self.scale_ = np.sqrt(np.concatenate([np.empty(0), *squares])) ** POWERS[self.scale]
         self.thresholds_ = np.concatenate([np.empty(0), *cuts])
         # Where the atoms of each column start.
         self.starts_ = np.cumsum([0, *(cut.size for cut in cuts)])
@@ -116,11 +131,17 @@ class Stumps(Pool):
         self.dtype_ = np.dtype(np.float32)
         return self
 
-    def parts(self) -> list[slice]:
+    @property
+    def rounding(self) -> float:
+        return rounding_of(np.dtype(np.float32))  # of the sums by code
+
+    def parts(self, n_classes: int) -> list[slice]:
+        """Return ranges of whole columns, at least eight where there are so many."""
         check_is_fitted(self)
+        largest = min(PART_BYTES // (8 * n_classes), -(-self.n_atoms_ // 8))
         edges, before = [0], 0
         for stop in self.starts_[1:].tolist():
-            if stop - edges[-1] > PART_ATOMS and before > edges[-1]:
+            if stop - edges[-1] > largest and before > edges[-1]:
                 edges.append(before)
             before = stop
         if before > edges[-1]:
@@ -193,7 +214,12 @@ class Stumps(Pool):
     def features(self, atoms: Atoms) -> StumpFeatures:
         check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
-        return StumpFeatures(ids, self._column_of(ids), self.thresholds_[ids])
+        column = self._column_of(ids)
+        digits = []
+        for atom, j in zip(ids.tolist(), column.tolist(), strict=True):
+            start = int(self.starts_[j])
+            digits.append(digits_apart(self._cuts(j), atom - start))
+        return StumpFeatures(ids, column, self.thresholds_[ids], np.array(digits, dtype=np.intp))
 
     def _cuts(self, column: int) -> NDArray[np.float64]:
         return self.thresholds_[self.starts_[column] : self.starts_[column + 1]]

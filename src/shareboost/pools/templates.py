@@ -13,8 +13,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, from_zero, image_shape_of_rows, positive
-from .base import Atoms, Features, Floats, Pool, ranges
-from .patches import Images, as_images, make_templates, patch_sizes, random_patches
+from .base import Atoms, Features, Floats, Pool, float_type, ranges
+from .patches import (
+    CHUNK_IMAGES,
+    Images,
+    as_images,
+    make_templates,
+    patch_sizes,
+    random_patches,
+    unit_of,
+)
 
 # Atoms a part, images a batch, templates a matrix product: statistics, values and
 # responses that stay in the second cache.
@@ -49,29 +57,37 @@ class TemplateFeatures(Features):
     ids: NDArray[np.intp]
     numbers: NDArray[np.intp]  # of the templates
     image_shape: tuple[int, int, int]
+    unit: float  # what pixels are divided by while responses are computed
     templates: list[NDArray[np.float32]]  # (rows, columns, channels) each
     down: list[NDArray[np.float32]]  # (places down,) each
     across: list[NDArray[np.float32]]
     centres: NDArray[np.float64]  # (n, 2)
 
     def columns(self, X: Any) -> Any:
-        columns = np.empty((self.n_columns, X.shape[0]), dtype=np.float32)
-        for rows in ranges(X.shape[0], 4096):
-            self.write(as_images(X, rows, self.image_shape), columns[:, rows])
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        columns = np.empty((self.n_columns, X.shape[0]), dtype=float_type(X.dtype))
+        for rows in ranges(X.shape[0], CHUNK_IMAGES):
+            self.write(X[rows], columns[:, rows])
         return columns.T
 
-    def write(self, images: Images, out: NDArray[np.float32]) -> None:
-        """Write the columns for some images into out, (n_columns, n)."""
+    def write(self, X: Any, out: Floats) -> None:
+        """Write the columns for some rows of X into out, (n_columns, n)."""
         from ..kernels.templates import template_column
 
-        parts = zip(self.templates, self.down, self.across, out, strict=True)
-        for template, down, across, column in parts:
-            template_column(images, template, down, across, column)
+        images = as_images(X, slice(None), self.image_shape, self.unit)
+        column = np.empty(len(images), dtype=np.float32)
+        for place in range(self.n_columns):
+            template_column(
+                images, self.templates[place], self.down[place], self.across[place], column
+            )
+            np.multiply(column, self.unit, out=out[place], casting="unsafe")
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [
-            f"template {number} at ({y:.0f}, {x:.0f})"
-            for number, (y, x) in zip(self.numbers, self.centres, strict=True)
+            f"template {number} at ({y}, {x})"
+            for number, (y, x) in zip(
+                self.numbers, np.floor(self.centres + 0.5).astype(int).tolist(), strict=True
+            )
         ]
 
     def first(self, n_atoms: int) -> TemplateFeatures:
@@ -80,6 +96,7 @@ class TemplateFeatures(Features):
             self.ids[:n],
             self.numbers[:n],
             self.image_shape,
+            self.unit,
             self.templates[:n],
             self.down[:n],
             self.across[:n],
@@ -87,7 +104,7 @@ class TemplateFeatures(Features):
         )
 
 
-class _Block(NamedTuple):
+class _ImageBlock(NamedTuple):
     codes: NDArray[np.uint8]  # (atoms, n)
     source: Any  # rows of X
 
@@ -110,7 +127,8 @@ class Templates(Pool):
     patch_size : int, tuple or list, default=7
         Size of the templates: that of a square, (rows, columns), or a list of sizes.
     masks : int, default=4
-        The masks' centres are a grid of so many rows and columns.
+        The masks' centres are a grid of so many rows and columns, where a patch has so many
+        places.
     sigma : float, default=6.0
         Deviation of the Gaussian masks in pixels.
     n_patches : int, default=400_000
@@ -126,7 +144,8 @@ class Templates(Pool):
     Selection works on codes of one byte a feature and image: 60,000 images and 16,000
     templates take 960 MB. The columns of the chosen templates are computed exactly, and
     by the same code in training and in prediction. One scale serves all columns, so
-    templates with larger responses are favoured.
+    templates with larger responses are favoured. Patches are drawn from all images alike,
+    whatever their weights.
     """
 
     def __init__(
@@ -156,13 +175,14 @@ class Templates(Pool):
             at_least(name, getattr(self, name), 1, "Templates")
         positive("sigma", self.sigma, "Templates")
         from_zero("min_deviation", self.min_deviation, owner="Templates")
-        sizes = patch_sizes(self.patch_size, height, width)
+        sizes = patch_sizes(self.patch_size, self.image_shape_)
         rng = check_random_state(self.random_state)
         X = X.tocsr() if hasattr(X, "tocsr") else X
+        self.unit_ = unit_of(X)
         self.sizes_ = []
         for size in sizes:
             patches = random_patches(
-                X, self.image_shape_, size, self.n_patches, self.min_deviation, rng
+                X, self.image_shape_, size, self.n_patches, self.min_deviation, self.unit_, rng
             )
             templates = make_templates(patches, self.n_templates, size, rng)
             down, rows = gaussians(height, size[0], self.masks, self.sigma)
@@ -174,14 +194,14 @@ class Templates(Pool):
         self.n_atoms_ = int(self.starts_[-1])
         self.dtype_ = np.dtype(np.float32)
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE_IMAGES, X.shape[0]), replace=False))
-        self._calibrate(as_images(X, sample, self.image_shape_), centred)
+        self._calibrate(as_images(X, sample, self.image_shape_, self.unit_), centred)
         return self
 
-    def parts(self) -> list[slice]:
+    def parts(self, n_classes: int) -> list[slice]:
         check_is_fitted(self)
         return ranges(self.n_atoms_, PART_ATOMS)
 
-    def encode(self, X: Any, rows: slice) -> _Block:
+    def encode(self, X: Any, rows: slice) -> _ImageBlock:
         """Return the codes of all atoms, and the rows themselves for exact columns."""
         from ..kernels.templates import quantise
 
@@ -189,15 +209,14 @@ class Templates(Pool):
         n = rows.stop - rows.start
         codes = np.empty((self.n_atoms_, n), dtype=np.uint8)
         for batch in ranges(n, BATCH_IMAGES):
-            images = as_images(
-                X, slice(rows.start + batch.start, rows.start + batch.stop), self.image_shape_
-            )
+            some = slice(rows.start + batch.start, rows.start + batch.stop)
+            images = as_images(X, some, self.image_shape_, self.unit_)
             quantise(self._values(images), self.low_, self.step_, codes[:, batch])
-        return _Block(codes, X[rows])
+        return _ImageBlock(codes, X[rows])
 
     def stats(
         self,
-        data: _Block,
+        data: _ImageBlock,
         residual: Floats,
         part: slice,
         out: NDArray[np.float64] | None = None,
@@ -213,12 +232,11 @@ class Templates(Pool):
 
     def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
         correlations = stats[:-1] * self.step_[part, None] + self.low_[part, None] * stats[-1]
-        return np.abs(correlations).sum(axis=1) / self.scale_
+        return np.abs(correlations).sum(axis=1) * (self.unit_ / self.scale_)
 
-    def columns(self, data: _Block, atom: int) -> Floats:
+    def columns(self, data: _ImageBlock, atom: int) -> Floats:
         out = np.empty((1, data.source.shape[0]), dtype=np.float32)
-        images = as_images(data.source, slice(None), self.image_shape_)
-        self.features([atom]).write(images, out)
+        self.features([atom]).write(data.source, out)
         return out
 
     def scales(self, atom: int) -> NDArray[np.float64]:
@@ -243,6 +261,7 @@ class Templates(Pool):
             ids,
             np.array(numbers, dtype=np.intp),
             self.image_shape_,
+            self.unit_,
             templates,
             down,
             across,
@@ -251,15 +270,20 @@ class Templates(Pool):
 
     def _calibrate(self, images: Images, centred: bool) -> None:
         """Set the range of every atom's codes and the scale of all columns."""
-        values = np.concatenate(
-            [self._values(images[batch]) for batch in ranges(len(images), BATCH_IMAGES)]
-        )
-        self.low_ = values.min(axis=0)
-        spread = values.max(axis=0) - self.low_
-        self.low_ -= np.float32(0.05) * spread
+        low, high = np.full((2, self.n_atoms_), np.inf, dtype=np.float32)
+        first, second = np.zeros((2, self.n_atoms_))
+        for batch in ranges(len(images), BATCH_IMAGES):
+            values = self._values(images[batch])
+            low = np.minimum(low, values.min(axis=0))
+            high = np.minimum(high, -values.max(axis=0))
+            first += values.sum(axis=0, dtype=np.float64)
+            second += np.square(values, dtype=np.float64).sum(axis=0)
+        spread = -high - low
+        self.low_ = low - np.float32(0.05) * spread
         self.step_ = np.maximum(spread * np.float32(1.1 / 255.0), np.float32(1e-30))
-        about = values.std(axis=0) if centred else np.sqrt(np.square(values).mean(axis=0))
-        self.scale_ = float(about.mean(dtype=np.float64)) or 1.0
+        mean, square = first / len(images), second / len(images)
+        about = np.sqrt(np.maximum(square - mean**2, 0.0) if centred else square)
+        self.scale_ = self.unit_ * (float(about.mean()) or 1.0)
 
     def _values(self, images: Images) -> NDArray[np.float32]:
         """Return the values of all atoms, (images, n_atoms)."""
@@ -292,6 +316,7 @@ def gaussians(
     the patch in pixels.
     """
     places = np.arange(length - patch + 1)
+    n = min(n, places.size)  # no two masks nearer than a pixel
     middle = (np.arange(n) + 0.5) * places.size / n - 0.5
     weights = np.exp(-0.5 * ((places - middle[:, None]) / sigma) ** 2)
     # Never zero: a weight of zero would hide which place is best from the codes.

@@ -17,15 +17,18 @@ def thresholds(values: NDArray[Any], weight: Vector, max_bins: int | None) -> Ve
 
     A cut lies half way between two neighbouring values, or on the lower one where no
     number lies between them. NaN counts as a value above all others; the cut below it
-    is the largest number. Too many values are cut into bins of about equal weight, in
-    which a value counts for at most one bin.
+    is the largest number, and always among them. Too many values are cut into bins of
+    about equal weight, in which a value counts for at most one bin.
     """
     distinct = np.unique(np.unique(values).astype(np.float64))  # one NaN, the last
     lower, upper = distinct[:-1], distinct[1:]
     if max_bins is not None and distinct.size > max_bins:
         place = np.searchsorted(distinct, values.astype(np.float64))
         mass = np.bincount(place, weights=weight, minlength=distinct.size).astype(np.float64)
-        kept = _quantile_places(mass, max_bins)
+        if np.isnan(distinct[-1]):  # NaN has a bin of its own
+            kept = np.append(_quantile_places(mass[:-1], max_bins - 1), distinct.size - 2)
+        else:
+            kept = _quantile_places(mass, max_bins)
         lower, upper = lower[kept], upper[kept]
     middle = lower / 2.0 + upper / 2.0
     return np.where((lower <= middle) & (middle < upper), middle, lower)
@@ -33,12 +36,26 @@ def thresholds(values: NDArray[Any], weight: Vector, max_bins: int | None) -> Ve
 
 def _quantile_places(mass: Vector, n_bins: int) -> NDArray[np.intp]:
     """Return after which of the values to cut for ``n_bins`` bins of about equal mass."""
-    for _ in range(10):  # heavy values leave their surplus to the others
-        mass = np.minimum(mass, mass.sum() / n_bins)
+    for _ in range(60):  # heavy values leave their surplus to the others
+        most = mass.sum() / n_bins
+        if not (mass > most * (1 + 1e-9)).any():
+            break
+        mass = np.minimum(mass, most)
     reached = np.cumsum(mass) / mass.sum()
     wanted = np.arange(1, n_bins) / n_bins
-    places = np.searchsorted(reached, wanted - 1e-12)
+    places = np.searchsorted(reached, wanted - 1e-6 / n_bins)
     return np.unique(places[places < mass.size - 1])
+
+
+def digits_apart(values: Vector, place: int) -> int:
+    """Return how many digits tell one of some rising values from its neighbours, 3 to 17."""
+    value = float(values[place])
+    near = [abs(value - float(values[i])) for i in (place - 1, place + 1) if 0 <= i < values.size]
+    room = min(near, default=abs(value)) / 100.0
+    digits = 3
+    while digits < 17 and abs(float(f"{value:.{digits}g}") - value) > room:
+        digits += 1
+    return digits
 
 
 def column_values(X: Any, weight: Vector) -> Iterator[tuple[NDArray[Any], Vector]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,10 @@ class UnionFeatures(Features):
     which: NDArray[np.intp]  # the pool of each atom
     pool_names: list[str]
     members: list[Features]  # of each pool, in the order chosen
+
+    @property
+    def allows_nan(self) -> bool:
+        return all(member.allows_nan for member in self.members)
 
     @property
     def widths(self) -> NDArray[np.intp]:
@@ -86,12 +91,14 @@ class Union(Pool):
 
     @property
     def allows_nan(self) -> bool:
-        return all(pool.allows_nan for _, pool in self._named())
+        entries = self.pools if isinstance(self.pools, (list, tuple)) else []
+        pools = [entry[-1] if isinstance(entry, tuple) and entry else entry for entry in entries]
+        return bool(pools) and all(isinstance(p, Pool) and p.allows_nan for p in pools)
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         named = self._named()
-        costs = [1.0] * len(named) if self.costs is None else list(self.costs)
-        if len(costs) != len(named):
+        costs = [1.0] * len(named) if self.costs is None else self.costs
+        if not isinstance(costs, (list, tuple, np.ndarray)) or len(costs) != len(named):
             raise ValueError(
                 f"costs={self.costs!r} is not valid for Union: it takes a number for each of the "
                 f"{len(named)} pools."
@@ -107,12 +114,16 @@ class Union(Pool):
     def prepare(self, residual: NDArray[np.float64]) -> list[Any]:
         return [pool.prepare(residual) for pool in self.pools_]
 
-    def parts(self) -> list[slice]:
+    @property
+    def rounding(self) -> float:
+        return max(pool.rounding for pool in self.pools_)
+
+    def parts(self, n_classes: int) -> list[slice]:
         check_is_fitted(self)
         return [
             slice(int(start) + part.start, int(start) + part.stop)
             for start, pool in zip(self.starts_, self.pools_, strict=False)
-            for part in pool.parts()
+            for part in pool.parts(n_classes)
         ]
 
     def encode(self, X: Any, rows: slice) -> list[Any]:
@@ -164,21 +175,29 @@ class Union(Pool):
 
     def _named(self) -> list[tuple[str, Pool]]:
         """Return the pools with names that are unlike."""
-        named = [
-            entry if isinstance(entry, tuple) else (type(entry).__name__.lower(), entry)
-            for entry in self.pools
-        ]
-        if not named or not all(
-            len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], Pool)
-            for entry in named
+        entries = self.pools if isinstance(self.pools, (list, tuple)) else []
+        named = [entry if isinstance(entry, tuple) else ("", entry) for entry in entries]
+        given = [name for name, *_ in named if name]
+        if (
+            not named
+            or len(set(given)) < len(given)
+            or not all(
+                len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], Pool)
+                for entry in named
+            )
         ):
             raise ValueError(
                 f"pools={self.pools!r} is not valid for Union: it takes a list of pools, or of "
-                "(name, pool), at least one."
+                "(name, pool) with unlike names, at least one."
             )
-        total, seen = Counter(name for name, _ in named), Counter[str]()
+        kinds = Counter(type(pool).__name__.lower() for name, pool in named if not name)
+        taken = set(given)
         unlike = []
         for name, pool in named:
-            seen[name] += 1
-            unlike.append((f"{name}{seen[name]}" if total[name] > 1 else name, pool))
+            kind = type(pool).__name__.lower()
+            numbers = (f"{kind}{number}" for number in count(1))
+            free = [kind] if kinds[kind] == 1 and kind not in taken else numbers
+            own = name or next(candidate for candidate in free if candidate not in taken)
+            taken.add(own)
+            unlike.append((own, pool))
         return unlike
