@@ -87,13 +87,22 @@ def pieces():
 def templates():
     X, y = training_rows("mnist")
     budgets = (20, 40, 75, 150)
-    row("alpha, sigma", "error", "seconds")
+    row("scale, alpha, sigma", "error", "seconds")
     row(*["---"] * 3)
-    for alpha, sigma in [(3e-6, 6), (3e-5, 6), (3e-4, 6), (3e-5, 3), (3e-5, 12)]:
-        pool = Templates(n_templates=300, n_patches=60_000, sigma=sigma)
+    for scale, alpha, sigma in [
+        ("none", 3e-5, 6),
+        ("none", 1e-4, 6),
+        ("root", 3e-5, 6),
+        ("root", 1e-4, 6),
+        ("root", 3e-4, 6),
+        ("deviation", 1e-4, 6),
+        ("root", 1e-4, 3),
+        ("root", 1e-4, 12),
+    ]:
+        pool = Templates(n_templates=300, n_patches=60_000, sigma=sigma, scale=scale)
         clf = ShareBoostClassifier(max(budgets), pool=pool, alpha=alpha)
         errors, seconds = held_out_errors(clf, X, y, budgets, n_splits=2)
-        row(f"{alpha:g} {sigma:g}", cell(errors), f"{seconds:.0f}")
+        row(f"`{scale}` {alpha:g} {sigma:g}", cell(errors), f"{seconds:.0f}")
 
 
 if __name__ == "__main__":

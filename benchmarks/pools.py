@@ -118,8 +118,8 @@ FIGURES: dict[str, tuple[str, Callable[[], Figures]]] = {
     ),
     "products": ("Isolet, `Products()`", pool_on("isolet", Products(), [10, 20])),
     "templates": (
-        "MNIST, `Templates(n_templates=1000)`",
-        pool_on("mnist", Templates(n_templates=1000), [75, 150, 266]),
+        "MNIST, `Templates(n_templates=1000)`, `alpha=1e-4`",
+        pool_on("mnist", Templates(n_templates=1000), [75, 150, 266], alpha=1e-4),
     ),
     "pieces": (
         "MNIST by PCA to 50, `Pieces(1500, 35)`, `alpha=2e-4, refit_tol=0.5`",

@@ -123,10 +123,11 @@ def naive_scales(pool, X, weight, centred):
     if isinstance(pool, Union):
         return [s for own in pool.pools_ for s in naive_scales(own, X, weight, centred)]
     atoms = explicit(pool, X, X, weight)
-    if isinstance(pool, Templates):  # one scale for all: fewer images than are sampled
+    power = {"root": 0.5, "deviation": 1.0, "none": 0.0}.get(getattr(pool, "scale", None), 0.0)
+    if isinstance(pool, Templates):  # there are fewer images than are sampled
         about = [column - column.mean() if centred else column for (column,) in atoms]
-        mean = np.mean([np.sqrt((column**2).mean()) for column in about])
-        return [np.array([mean])] * len(atoms)
+        spread = np.array([np.sqrt((column**2).mean()) for column in about])
+        return (spread**power * spread.mean() ** (1 - power))[:, None]
     if isinstance(pool, Pieces):
         unit = np.sqrt((share @ (X - share @ X) ** 2).mean())
         units = np.array([unit] * X.shape[1] + [1.0])
@@ -144,6 +145,5 @@ def naive_scales(pool, X, weight, centred):
     elif pool.scale == "maxabs":
         found = [np.abs(atom).max() for atom in atoms]
     else:
-        power = {"root": 0.5, "deviation": 1.0, "none": 0.0}[pool.scale]
         found = [deviation**power for deviation in deviations]
     return [np.array([1.0 if c else s]) for s, c in zip(found, constant, strict=True)]

@@ -3,7 +3,7 @@
 import pickle
 import re
 import tracemalloc
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -35,6 +35,7 @@ POOLS_TO_TEST = {
     "pieces": Pieces(12, 6),
     "pieces, paper": Pieces(12, 6, form="paper"),
     "templates": Templates(5, patch_size=3, masks=2, sigma=2.0),
+    "templates, one scale": Templates(5, patch_size=3, masks=2, sigma=2.0, scale="none"),
     "templates, sizes": Templates(4, patch_size=[3, (2, 5)], masks=2, sigma=2.0),
     "templates, colour": Templates(5, image_shape=(4, 8, 2), patch_size=3, masks=2, sigma=2.0),
     "union": Union([Columns(), Stumps(), Products(), Pieces(12, 6)]),
@@ -344,12 +345,10 @@ def test_scales_are_what_their_definition_says(name, centred, data):
         assert np.allclose(own, truth, rtol=1e-3), atom
 
 
-@every_pool
+@pytest.mark.parametrize("name", [n for n in POOLS_TO_TEST if n.startswith(("columns", "stumps"))])
 def test_equal_columns_tie_across_parts_and_pools(name, digits, monkeypatch):
     """A second copy of X, further right or in a second pool, is never chosen."""
     X, y = digits[0][:300], digits[1][:300]
-    if not isinstance(POOLS_TO_TEST[name], (Columns, Stumps)):
-        pytest.skip("its atoms are not those of one column")
     monkeypatch.setattr("shareboost.pools.stumps.PART_BYTES", 1000)
     twice = np.hstack([X, X[:, ::-1]])
     clf = classifier(5, name).fit(twice, y)
@@ -374,12 +373,11 @@ def test_rows_are_read_in_chunks_of_any_size(name, data, monkeypatch):
     assert np.allclose(pieces.decision_function(X), whole.decision_function(X), atol=1e-3)
 
 
-@pytest.mark.parametrize("first", ["stumps", "pieces", "columns"])
-@pytest.mark.parametrize("second", ["stumps", "pieces", "columns"])
+@pytest.mark.parametrize(
+    ("first", "second"), list(permutations(["stumps", "pieces", "columns"], 2))
+)
 def test_a_warm_start_with_another_pool_is_refused(first, second, data):
     X, y, _, _ = data
-    if first == second:
-        pytest.skip("the same pool")
     clf = classifier(2, first, warm_start=True).fit(X, y)
     with pytest.raises(ValueError, match=r"the pool \(or its random state\)"):
         clf.set_params(pool=POOLS_TO_TEST[second], n_features=3).fit(X, y)

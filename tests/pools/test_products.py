@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from naive_pools import explicit
+from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
 from shareboost.pools import Products
@@ -112,3 +113,16 @@ def test_one_column_has_no_product():
 def test_an_unknown_scale_is_refused():
     with pytest.raises(ValueError, match="scale='std' is not valid for Products"):
         Products(scale="std").fit(np.eye(3))
+
+
+def test_scales_do_not_depend_on_the_number_of_threads():
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(6000, 300)), rng.uniform(0.5, 2, size=6000)
+    y = rng.integers(0, 3, size=6000)
+    scales = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(threads):
+            clf = ShareBoostClassifier(25, pool="products", tol=1e-9)
+            scales.append(clf.fit(X, y, sample_weight=weight).path_.scales)
+    assert np.array_equal(scales[0], scales[1])
+    assert np.array_equal(scales[0], scales[2])

@@ -128,6 +128,7 @@ def test_progress_is_shown(capsys):
         ({"masks": 0}, "masks=0 is not valid for Templates"),
         ({"n_patches": 0}, "n_patches=0 is not valid for Templates"),
         ({"min_deviation": -0.1}, "min_deviation=-0.1 is not valid for Templates"),
+        ({"scale": "std"}, "scale='std' is not valid for Templates"),
         ({"patch_size": 11}, "patch_size=11 is not valid for Templates: .* 12 x 10"),
         ({"patch_size": 0}, "patch_size=0 is not valid for Templates"),
         ({"patch_size": 1}, "patch_size=1 is not valid for Templates"),

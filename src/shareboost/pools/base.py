@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+# The power of its standard deviation that a column is divided by, by the scale's name.
+POWERS = {"root": 0.5, "deviation": 1.0, "none": 0.0}
+
 # What the statistics of a part take, about, where the atoms can be split so far.
 PART_BYTES = 1 << 22
 

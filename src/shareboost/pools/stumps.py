@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arguments import at_least, one_of
 from .base import (
     PART_BYTES,
+    POWERS,
     Atoms,
     Features,
     Floats,
@@ -24,9 +25,6 @@ from .base import (
     weights_or_ones,
 )
 from .thresholds import column_values, digits_apart, thresholds
-
-# The power of the deviation that each scale stands for.
-POWERS = {"root": 0.5, "deviation": 1.0, "none": 0.0}
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import at_least, from_zero, image_shape_of_rows, positive
-from .base import Atoms, Features, Floats, Pool, float_type, ranges
+from ..arguments import at_least, from_zero, image_shape_of_rows, one_of, positive
+from .base import POWERS, Atoms, Features, Floats, Pool, float_type, ranges
 from .patches import (
     CHUNK_IMAGES,
     Images,
@@ -31,6 +31,8 @@ BATCH_IMAGES = 64
 CHUNK_TEMPLATES = 256
 # Images from which the range of every template's responses is estimated.
 SAMPLE_IMAGES = 1000
+# Relative to the mean deviation of all columns.
+SMALLEST_DEVIATION = 0.01
 
 
 class _Size(NamedTuple):
@@ -136,6 +138,11 @@ class Templates(Pool):
     min_deviation : float, default=0.1
         Patches whose pixels have a lower standard deviation, in units of the largest
         magnitude in X, are left out. The others are made zero-mean and unit-norm.
+    scale : {"root", "deviation", "none"}, default="root"
+        What a column is divided by before it is scored and trained on: the square root of
+        its standard deviation, that deviation, or one number for all columns, the mean
+        deviation. ``"none"`` favours templates with large responses, ``"deviation"`` takes
+        all alike; for the choice see docs/defaults.md.
     random_state : int, RandomState or None, default=0
         Of the patches and their clustering.
 
@@ -143,8 +150,8 @@ class Templates(Pool):
     -----
     Selection works on codes of one byte a feature and image: 60,000 images and 16,000
     templates take 960 MB. The columns of the chosen templates are computed exactly, and
-    by the same code in training and in prediction. One scale serves all columns, so
-    templates with larger responses are favoured. Patches are drawn from all images alike,
+    by the same code in training and in prediction. Deviations and the range of codes are
+    those of up to 1000 random images. Patches are drawn from all images alike,
     whatever their weights.
     """
 
@@ -157,6 +164,7 @@ class Templates(Pool):
         sigma: float = 6.0,
         n_patches: int = 400_000,
         min_deviation: float = 0.1,
+        scale: str = "root",
         random_state: Any = 0,
     ):
         self.n_templates = n_templates
@@ -166,6 +174,7 @@ class Templates(Pool):
         self.sigma = sigma
         self.n_patches = n_patches
         self.min_deviation = min_deviation
+        self.scale = scale
         self.random_state = random_state
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
@@ -173,6 +182,7 @@ class Templates(Pool):
         height, width, channels = self.image_shape_
         for name in ("n_templates", "masks", "n_patches"):
             at_least(name, getattr(self, name), 1, "Templates")
+        one_of("scale", self.scale, POWERS, "Templates")
         positive("sigma", self.sigma, "Templates")
         from_zero("min_deviation", self.min_deviation, owner="Templates")
         sizes = patch_sizes(self.patch_size, self.image_shape_)
@@ -232,7 +242,7 @@ class Templates(Pool):
 
     def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
         correlations = stats[:-1] * self.step_[part, None] + self.low_[part, None] * stats[-1]
-        return np.abs(correlations).sum(axis=1) * (self.unit_ / self.scale_)
+        return np.abs(correlations).sum(axis=1) * (self.unit_ / self.scale_[part])
 
     def columns(self, data: _ImageBlock, atom: int) -> Floats:
         out = np.empty((1, data.source.shape[0]), dtype=np.float32)
@@ -241,7 +251,7 @@ class Templates(Pool):
 
     def scales(self, atom: int) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return np.array([self.scale_])
+        return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> TemplateFeatures:
         check_is_fitted(self)
@@ -269,7 +279,7 @@ class Templates(Pool):
         )
 
     def _calibrate(self, images: Images, centred: bool) -> None:
-        """Set the range of every atom's codes and the scale of all columns."""
+        """Set the range of every atom's codes and the scale of its column."""
         low, high = np.full((2, self.n_atoms_), np.inf, dtype=np.float32)
         first, second = np.zeros((2, self.n_atoms_))
         for batch in ranges(len(images), BATCH_IMAGES):
@@ -283,7 +293,11 @@ class Templates(Pool):
         self.step_ = np.maximum(spread * np.float32(1.1 / 255.0), np.float32(1e-30))
         mean, square = first / len(images), second / len(images)
         about = np.sqrt(np.maximum(square - mean**2, 0.0) if centred else square)
-        self.scale_ = self.unit_ * (float(about.mean()) or 1.0)
+        typical = float(about.mean()) or 1.0
+        # A response that hardly varies among the sampled images may well among the others.
+        about = np.maximum(about, SMALLEST_DEVIATION * typical)
+        power = POWERS[self.scale]
+        self.scale_ = self.unit_ * about**power * typical ** (1.0 - power)
 
     def _values(self, images: Images) -> NDArray[np.float32]:
         """Return the values of all atoms, (images, n_atoms)."""
