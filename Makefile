@@ -23,7 +23,9 @@ install: .venv/installed-test
 # The tables of docs/defaults.md and docs/figures.md.
 evidence: .venv/installed-test
 	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/pool_defaults.py
 	$(BIN)/python benchmarks/figures.py
+	$(BIN)/python benchmarks/pools.py
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

@@ -105,7 +105,9 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         The chosen atoms in the order they were chosen; for columns, their indices.
     path_ : Path
         Every round: ``losses``, ``scores``, ``seconds``, ``selected``, ``stop_reason``,
-        ``at(t)`` and ``to_frame()``.
+        ``at(t)`` and ``to_frame()``; and ``features``, the chosen atoms as plain arrays:
+        the columns and thresholds of stumps, the two columns of products, the centres and
+        radii of pieces, the templates and masks.
     n_iter_ : int
         Iterations of the refits that gave the weights of the path.
     n_features_in_ : int

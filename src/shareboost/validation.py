@@ -35,6 +35,11 @@ def check_data(
         return validate_data(estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite)
     except ValueError as error:
         text = str(error)
+        if "contains NaN" in text:
+            raise ValueError(
+                "X contains NaN, which this pool does not take. Fill the gaps first, or choose "
+                "among stumps, which take NaN for 'not <='."
+            ) from None
         if "inconsistent numbers of samples" in text:
             raise ValueError(f"X and y differ in length: {text}. y takes a label a row.") from None
         if re.search(r"\b[Xy]\b", text) or "eature names" in text:

@@ -219,9 +219,13 @@ def test_an_unfitted_pool_says_so(name, data):
         lambda: pool.encode(X, slice(0, 10)),
         lambda: pool.features([0]),
         lambda: pool.scales(0),
+        lambda: pool.scores(np.zeros((3, 3)), slice(0, 2)),
     ):
         with pytest.raises(NotFittedError, match="not fitted yet"):
             use()
+    assert not hasattr(pool, "n_atoms_")
+    with pytest.raises(AttributeError, match="no attribute 'n_atoms'"):
+        _ = pool.n_atoms
 
 
 @every_pool
@@ -285,7 +289,7 @@ def test_nan_is_refused_unless_the_pool_takes_it(name, data):
     if POOLS_TO_TEST[name].allows_nan:
         assert clf.fit(X, y).score(X, y) > 0.2
     else:
-        with pytest.raises(ValueError, match="NaN"):
+        with pytest.raises(ValueError, match=r"X contains NaN, which this pool .* stumps"):
             clf.fit(X, y)
 
 

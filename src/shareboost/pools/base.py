@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 # The power of its standard deviation that a column is divided by, by the scale's name.
@@ -73,6 +74,14 @@ class Pool(BaseEstimator, ABC):
 
     n_atoms_: int
     dtype_: np.dtype[Any]
+
+    def __getattr__(self, name: str) -> Any:
+        """Say of what only ``fit`` sets that it is not there yet."""
+        if name.endswith("_") and not name.startswith("_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet: it has no {name!r} before fit."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # Whether ``stats`` adds to ``out`` in less time than it takes to make a new one.
     adds_in_place = False

@@ -117,8 +117,8 @@ def make_templates(
     if len(patches) < n_templates:
         raise ValueError(
             f"n_templates={n_templates} is more than the {len(patches)} patches of size "
-            f"{size[0]} x {size[1]} that vary: Templates takes at most as many. Lower it, or "
-            "min_deviation, or give more images."
+            f"{size[0]} x {size[1]} that were drawn and vary: Templates takes at most as many. "
+            "Lower it or min_deviation, or raise n_patches or the number of images."
         )
     return cluster(patches, n_templates, rng, "clustering patches")
 

@@ -145,7 +145,7 @@ class Pieces(Pool):
         - ``"paper"``: the columns are :math:`1[\|v - v_j\| < r_j] \, [v, 1]`, as they are.
         - ``"smooth"``: :math:`\max(0, 1 - \|v - v_j\|^2 / r_j^2) \, [v - v_j, 1]`, all
           divided by one number a piece, the fourth root of their mean square. It
-          generalises better (docs/figures.md): a piece ends without a step, and a small
+          generalises better (docs/defaults.md): a piece ends without a step, and a small
           piece weighs more than its rows alone would give it.
     random_state : int, RandomState or None, default=0
         Of the clustering.
