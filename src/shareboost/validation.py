@@ -35,9 +35,9 @@ def check_data(
         return validate_data(estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite)
     except ValueError as error:
         text = str(error)
-        if "contains NaN" in text:
+        if text.startswith("Input X contains NaN"):
             raise ValueError(
-                "X contains NaN, which this pool does not take. Fill the gaps first, or choose "
+                "Input X contains NaN, which this pool does not take. Fill the gaps, or choose "
                 "among stumps, which take NaN for 'not <='."
             ) from None
         if "inconsistent numbers of samples" in text:
