@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
@@ -26,7 +26,7 @@ from .losses import LogisticLoss
 from .model import Model
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
-from .pools import POOLS, Pool
+from .pools import POOLS, Pool, new_pool, takes_nan
 from .progress import progress_bars, rounds_bar
 from .refit import SOLVERS, Refit
 from .rows import Rows
@@ -199,7 +199,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
             (Ctrl-C) raises ``KeyboardInterrupt`` and leaves the finished rounds.
         """
         check_labels_of_one_type(y)
-        pool = self._pool()
+        pool = new_pool(self.pool)
         # Validation writes attributes: on a copy, so that a failed fit changes nothing.
         checked = copy.copy(self)
         data, labels = check_data(checked, X, y, pool.allows_nan)
@@ -299,19 +299,9 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = self._pool_allows_nan()
+        tags.input_tags.allow_nan = takes_nan(self.pool)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    def _pool(self) -> Pool:
-        """Return the pool to fit, apart from the parameter."""
-        return POOLS[self.pool]() if isinstance(self.pool, str) else clone(self.pool)
-
-    def _pool_allows_nan(self) -> bool:
-        """Return whether the pool takes NaN; no for what is no pool."""
-        if isinstance(self.pool, str):
-            return self.pool in POOLS and POOLS[self.pool]().allows_nan
-        return isinstance(self.pool, Pool) and self.pool.allows_nan
 
     def _refit(self) -> Refit:
         penalty = PENALTIES[self.penalty]() if isinstance(self.penalty, str) else self.penalty

@@ -1,5 +1,9 @@
 """Pools of candidate features, section 4 of the paper."""
 
+from typing import Any
+
+from sklearn.base import clone
+
 from .base import Features, Pool
 from .columns import ColumnFeatures, Columns
 from .pieces import PieceFeatures, Pieces
@@ -15,6 +19,19 @@ POOLS: dict[str, type[Pool]] = {
     "stumps": Stumps,
     "templates": Templates,
 }
+
+
+def new_pool(pool: str | Pool) -> Pool:
+    """Return an unfitted pool of that name, or like that pool."""
+    return POOLS[pool]() if isinstance(pool, str) else clone(pool)
+
+
+def takes_nan(pool: Any) -> bool:
+    """Return whether a pool, or one of that name, takes NaN; no for what is neither."""
+    if isinstance(pool, str):
+        return pool in POOLS and POOLS[pool]().allows_nan
+    return isinstance(pool, Pool) and pool.allows_nan
+
 
 __all__ = [
     "POOLS",
@@ -32,4 +49,6 @@ __all__ = [
     "Templates",
     "Union",
     "UnionFeatures",
+    "new_pool",
+    "takes_nan",
 ]

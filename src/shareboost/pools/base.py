@@ -69,11 +69,13 @@ class Pool(BaseEstimator, ABC):
     whose statistics are small enough to be held at once, each by one thread. So memory
     is bounded by a part, not by the number of atoms.
 
-    Fitting sets ``n_atoms_`` and ``dtype_`` (the floating type of its columns).
+    Fitting sets ``n_atoms_``, ``dtype_`` (the floating type of its columns) and
+    ``sums_dtype_`` (that of its sums over the rows of a block).
     """
 
     n_atoms_: int
     dtype_: np.dtype[Any]
+    sums_dtype_: np.dtype[Any]
 
     def __getattr__(self, name: str) -> Any:
         """Say of what only ``fit`` sets that it is not there yet."""
@@ -102,7 +104,7 @@ class Pool(BaseEstimator, ABC):
     @property
     def rounding(self) -> float:
         """Relative differences of scores below this are rounding: such scores are tied."""
-        return rounding_of(self.dtype_)
+        return 1e-9 if self.sums_dtype_ == np.float64 else 1e-5
 
     def parts(self, n_classes: int) -> Sequence[slice]:
         """Return ranges of atoms that together are all of them, in order.
@@ -125,7 +127,7 @@ class Pool(BaseEstimator, ABC):
         less its weighted mean: that equals correlating with centred columns, and no
         atom's mean need be known.
         """
-        return residual.astype(self.dtype_)
+        return residual.astype(self.sums_dtype_)
 
     @abstractmethod
     def stats(
@@ -178,11 +180,6 @@ def added(out: NDArray[np.float64] | None, stats: Floats) -> Floats:
 def weights_or_ones(X: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
     """Return the weight of every row of X."""
     return np.ones(X.shape[0]) if weight is None else weight
-
-
-def rounding_of(dtype: np.dtype[Any]) -> float:
-    """Return how far sums in this type are apart by rounding alone, relative to them."""
-    return 1e-9 if dtype == np.float64 else 1e-5
 
 
 def ranges(n: int, step: int) -> list[slice]:

@@ -21,7 +21,6 @@ from .base import (
     added,
     float_type,
     ranges,
-    rounding_of,
     weights_or_ones,
 )
 
@@ -107,13 +106,6 @@ class Columns(Pool):
         )
         self.sums_dtype_ = np.dtype(np.float64) if far else self.dtype_
         return self
-
-    @property
-    def rounding(self) -> float:
-        return rounding_of(self.sums_dtype_)
-
-    def prepare(self, residual: NDArray[np.float64]) -> Floats:
-        return residual.astype(self.sums_dtype_)
 
     def encode(self, X: Any, rows: slice) -> Any:
         check_is_fitted(self)

@@ -24,7 +24,6 @@ from .base import (
     Pool,
     float_type,
     ranges,
-    rounding_of,
     weights_or_ones,
 )
 from .clustering import cluster
@@ -202,11 +201,8 @@ class Pieces(Pool):
         self.starts_ = np.cumsum([0, *(own.size for own in radii)])
         self.n_atoms_ = int(self.starts_[-1])
         self.dtype_ = float_type(X.dtype)
+        self.sums_dtype_ = np.dtype(np.float32)  # of the moments in a block
         return self
-
-    @property
-    def rounding(self) -> float:
-        return rounding_of(np.dtype(np.float32))  # of the moments
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole centres."""

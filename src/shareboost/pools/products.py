@@ -22,7 +22,6 @@ from .base import (
     Pool,
     float_type,
     ranges,
-    rounding_of,
     weights_or_ones,
 )
 from .columns import LARGEST_OFFSET_IN_FLOAT32, LARGEST_SIZE_IN_FLOAT32, SCALES
@@ -139,13 +138,6 @@ class Products(Pool):
         far = farthest > LARGEST_OFFSET_IN_FLOAT32
         self.sums_dtype_ = np.dtype(np.float64) if far else self.dtype_
         return self
-
-    @property
-    def rounding(self) -> float:
-        return rounding_of(self.sums_dtype_)
-
-    def prepare(self, residual: NDArray[np.float64]) -> Floats:
-        return residual.astype(self.sums_dtype_)
 
     def parts(self, n_classes: int) -> list[slice]:
         check_is_fitted(self, "n_columns_in_")

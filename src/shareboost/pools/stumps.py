@@ -21,7 +21,6 @@ from .base import (
     Floats,
     Pool,
     float_type,
-    rounding_of,
     weights_or_ones,
 )
 from .thresholds import column_values, digits_apart, thresholds
@@ -126,12 +125,8 @@ class Stumps(Pool):
         self.starts_ = np.cumsum([0, *(cut.size for cut in cuts)])
         self.zero_codes_ = np.array([np.searchsorted(cut, 0.0) for cut in cuts])
         self.n_atoms_ = int(self.starts_[-1])
-        self.dtype_ = np.dtype(np.float32)
+        self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
         return self
-
-    @property
-    def rounding(self) -> float:
-        return rounding_of(np.dtype(np.float32))  # of the sums by code
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole columns, at least eight where there are so many."""

@@ -202,7 +202,7 @@ class Templates(Pool):
             self.sizes_.append(_Size(shaped, down, across, centres))
         self.starts_ = np.cumsum([0, *(size.n_atoms for size in self.sizes_)])
         self.n_atoms_ = int(self.starts_[-1])
-        self.dtype_ = np.dtype(np.float32)
+        self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE_IMAGES, X.shape[0]), replace=False))
         self._calibrate(as_images(X, sample, self.image_shape_, self.unit_), centred)
         return self
