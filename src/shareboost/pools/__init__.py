@@ -49,6 +49,4 @@ __all__ = [
     "Templates",
     "Union",
     "UnionFeatures",
-    "new_pool",
-    "takes_nan",
 ]

@@ -12,6 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+# Beyond this ratio of a column's size to its spread, float32 sums lose its variation.
+LARGEST_OFFSET_IN_FLOAT32 = 1e3
+# Beyond this magnitude, or below its inverse, float32 sums may overflow or vanish.
+LARGEST_SIZE_IN_FLOAT32 = 1e25
+
+# What columns, and products of them, may be divided by.
+SCALES = ("deviation", "maxabs", "none")
 # The power of its standard deviation that a column is divided by, by the scale's name.
 POWERS = {"root": 0.5, "deviation": 1.0, "none": 0.0}
 
@@ -170,6 +177,25 @@ class Pool(BaseEstimator, ABC):
     @abstractmethod
     def features(self, atoms: Atoms) -> Features:
         """Return the given atoms as plain arrays, apart from the pool."""
+
+
+def by_example(residual: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return the residual one row an example, (n, k), in float32."""
+    return np.ascontiguousarray(residual.T, dtype=np.float32)
+
+
+def sums_type(dtype: np.dtype[Any], offsets: Floats, sizes: Floats) -> np.dtype[Any]:
+    """Return the type in which columns of that type are summed.
+
+    Float64 where the sums would lose a column's variation in float32: for a large offset,
+    in units of its deviation, and for a very large or small magnitude.
+    """
+    far = (
+        offsets.max(initial=0.0) > LARGEST_OFFSET_IN_FLOAT32
+        or sizes.max(initial=1.0) > LARGEST_SIZE_IN_FLOAT32
+        or sizes.min(initial=1.0) < 1.0 / LARGEST_SIZE_IN_FLOAT32
+    )
+    return np.dtype(np.float64) if far else dtype
 
 
 def added(out: NDArray[np.float64] | None, stats: Floats) -> Floats:

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import one_of
 from .base import (
+    SCALES,
     Atoms,
     Features,
     Floats,
@@ -21,19 +22,13 @@ from .base import (
     added,
     float_type,
     ranges,
+    sums_type,
     weights_or_ones,
 )
 
 # Rows are read in chunks of about this many bytes, so that a conversion (integers, or
 # moments in float64) never makes a second copy of X.
 CHUNK_BYTES = 1 << 22
-
-# Beyond this ratio of a column's size to its spread, float32 sums lose its variation.
-LARGEST_OFFSET_IN_FLOAT32 = 1e3
-# Beyond this magnitude, or below its inverse, float32 sums may overflow or vanish.
-LARGEST_SIZE_IN_FLOAT32 = 1e25
-
-SCALES = ("deviation", "maxabs", "none")
 
 
 @dataclass(frozen=True)
@@ -99,12 +94,7 @@ class Columns(Pool):
         self.dtype_ = float_type(X.dtype)
         offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
         sizes = largest[self.varies_]
-        far = bool(
-            (offset > LARGEST_OFFSET_IN_FLOAT32).any()
-            or (sizes > LARGEST_SIZE_IN_FLOAT32).any()
-            or (sizes < 1.0 / LARGEST_SIZE_IN_FLOAT32).any()
-        )
-        self.sums_dtype_ = np.dtype(np.float64) if far else self.dtype_
+        self.sums_dtype_ = sums_type(self.dtype_, offset, sizes)
         return self
 
     def encode(self, X: Any, rows: slice) -> Any:

@@ -22,6 +22,7 @@ from .base import (
     Features,
     Floats,
     Pool,
+    by_example,
     float_type,
     ranges,
     weights_or_ones,
@@ -236,8 +237,7 @@ class Pieces(Pool):
         )
 
     def prepare(self, residual: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return the residual one row an example, (n, k)."""
-        return np.ascontiguousarray(residual.T, dtype=np.float32)
+        return by_example(residual)
 
     def stats(
         self,

@@ -16,15 +16,16 @@ from ..arguments import one_of
 from ..progress import track
 from .base import (
     PART_BYTES,
+    SCALES,
     Atoms,
     Features,
     Floats,
     Pool,
     float_type,
     ranges,
+    sums_type,
     weights_or_ones,
 )
-from .columns import LARGEST_OFFSET_IN_FLOAT32, LARGEST_SIZE_IN_FLOAT32, SCALES
 
 # A part holds the products of up to so many columns with all others. Measured on Isolet:
 # matrix products of 32 columns run at full speed.
@@ -133,10 +134,10 @@ class Products(Pool):
             offset = np.abs(mean[varies]) / np.sqrt(variance[varies])
             farthest = max(farthest, offset.max(initial=0.0))
             sizes += [size[varies].min(initial=1.0), size[varies].max(initial=1.0)]
-        extreme = max(sizes) > LARGEST_SIZE_IN_FLOAT32 or min(sizes) < 1 / LARGEST_SIZE_IN_FLOAT32
-        self.dtype_ = np.dtype(np.float64) if extreme else float_type(X.dtype)
-        far = farthest > LARGEST_OFFSET_IN_FLOAT32
-        self.sums_dtype_ = np.dtype(np.float64) if far else self.dtype_
+        # A column must hold the products themselves, a sum also what they have in common.
+        none, spread = np.empty(0), np.array(sizes)
+        self.dtype_ = sums_type(float_type(X.dtype), none, spread)
+        self.sums_dtype_ = sums_type(self.dtype_, np.array([farthest]), none)
         return self
 
     def parts(self, n_classes: int) -> list[slice]:
@@ -163,7 +164,7 @@ class Products(Pool):
             out = np.zeros((residual.shape[0], part.stop - part.start))
         first = int(np.searchsorted(self.starts_, part.start, side="right")) - 2
         if first < 0:
-            values = data.astype(residual.dtype)
+            values = data.astype(residual.dtype, copy=False)
             out += (values.T @ residual.T).T
             return out
         last = int(np.searchsorted(self.starts_, part.stop)) - 1

@@ -20,6 +20,7 @@ from .base import (
     Features,
     Floats,
     Pool,
+    by_example,
     float_type,
     weights_or_ones,
 )
@@ -159,8 +160,7 @@ class Stumps(Pool):
         return codes
 
     def prepare(self, residual: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Return the residual one row an example, (n, k)."""
-        return np.ascontiguousarray(residual.T, dtype=np.float32)
+        return by_example(residual)
 
     def stats(
         self,
