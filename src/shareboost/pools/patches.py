@@ -33,9 +33,13 @@ def as_images(
     return np.ascontiguousarray(part, dtype=np.float32).reshape(-1, *shape)
 
 
-def unit_of(X: Any) -> float:
-    """Return the power of two by which X must be divided for float32, mostly 1."""
-    largest = float(max(X.max(), -float(X.min())))
+def largest_magnitude(X: Any) -> float:
+    """Return the largest magnitude in X."""
+    return float(max(X.max(), -float(X.min())))
+
+
+def unit_of(largest: float) -> float:
+    """Return the power of two by which pixels must be divided for float32, mostly 1."""
     if largest == 0.0 or 1e-6 < largest < 1e6:
         return 1.0
     return float(2.0 ** np.floor(np.log2(largest)))
@@ -77,19 +81,18 @@ def random_patches(
     shape: tuple[int, int, int],
     size: tuple[int, int],
     n_patches: int,
-    min_deviation: float,
+    smallest: float,
     unit: float,
     rng: np.random.RandomState,
 ) -> NDArray[np.float32]:
     """Return up to ``n_patches`` random patches that vary, each of zero mean and norm 1.
 
     All of them where there are fewer. A patch varies if the standard deviation of its
-    pixels is above ``min_deviation``, in units of the largest magnitude in X.
+    pixels, divided by the unit, is above ``smallest``.
     """
     height, width, _ = shape
     down, across = height - size[0] + 1, width - size[1] + 1
     n_places = X.shape[0] * down * across
-    smallest = min_deviation * float(max(X.max(), -float(X.min()))) / unit
     few = n_places <= 2 * n_patches
     order = rng.permutation(n_places) if few else None
     found: list[NDArray[np.float32]] = []

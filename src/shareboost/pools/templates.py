@@ -18,6 +18,7 @@ from .patches import (
     CHUNK_IMAGES,
     Images,
     as_images,
+    largest_magnitude,
     make_templates,
     patch_sizes,
     random_patches,
@@ -188,11 +189,13 @@ class Templates(Pool):
         sizes = patch_sizes(self.patch_size, self.image_shape_)
         rng = check_random_state(self.random_state)
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        self.unit_ = unit_of(X)
+        largest = largest_magnitude(X)
+        self.unit_ = unit_of(largest)
+        smallest = self.min_deviation * largest / self.unit_
         self.sizes_ = []
         for size in sizes:
             patches = random_patches(
-                X, self.image_shape_, size, self.n_patches, self.min_deviation, self.unit_, rng
+                X, self.image_shape_, size, self.n_patches, smallest, self.unit_, rng
             )
             templates = make_templates(patches, self.n_templates, size, rng)
             down, rows = gaussians(height, size[0], self.masks, self.sigma)
