@@ -50,14 +50,45 @@ def classifier(n_features, name, **parameters):
     return ShareBoostClassifier(n_features, pool=POOLS_TO_TEST[name], alpha=1e-3, **parameters)
 
 
-def all_scores(pool, X, R, edges):
-    """Scores of all atoms, part by part, the rows in blocks."""
-    scores = []
+def by_part(pool, X, rows, edges, squares=False):
+    """Yield every part with its statistic, summed over rows in blocks."""
     for part in pool.parts(10):
         stats = None
         for a, b in pairwise(edges):
             block = pool.encode(X, slice(a, b))
-            stats = pool.stats(block, pool.prepare(R[:, a:b]), part, stats)
+            stats = pool.stats(block, pool.prepare(rows[:, a:b]), part, stats, squares)
             stats = stats.astype(np.float64)
-        scores.append(pool.scores(stats, part))
-    return np.concatenate(scores)
+        yield part, stats
+
+
+def all_correlations(pool, X, R, edges):
+    """Correlations of the columns of all atoms, (k, columns)."""
+    return np.hstack([pool.correlations(stats, part) for part, stats in by_part(pool, X, R, edges)])
+
+
+def all_moments(pool, X, rows, edges):
+    """First and second moments of the columns of all atoms, (k, columns) each."""
+    found = [pool.moments(stats, part) for part, stats in by_part(pool, X, rows, edges, True)]
+    return tuple(np.hstack(of_parts) for of_parts in zip(*found, strict=True))
+
+
+def all_curvatures(pool, X, V, weight, edges):
+    """Sums of V times the squares of the scaled columns about their means, (k, columns)."""
+    first, second = all_moments(pool, X, V, edges)
+    mean = all_moments(pool, X, weight[None], edges)[0] / weight.sum()
+    return second - 2 * mean * first + mean**2 * V.sum(axis=1, keepdims=True)
+
+
+def all_scores(pool, X, R, edges):
+    """Scores of all atoms: their columns' l1 norms over classes, summed, over the divisors."""
+    scores = np.concatenate(
+        [
+            np.add.reduceat(np.abs(pool.correlations(stats, part)).sum(axis=0), pool.starts(part))
+            for part, stats in by_part(pool, X, R, edges)
+        ]
+    )
+    if pool.divisors is not None:
+        scores /= pool.divisors
+    if pool.choosable is not None:
+        scores[~pool.choosable] = -np.inf
+    return scores

@@ -78,3 +78,20 @@ def test_collinear_columns_have_a_factor():
     for stop in range(1, 61):
         gram.extend((A[stop - 1 : stop] @ A[:stop].T).astype(np.float64))
         assert np.isfinite(dense(gram.factor(np.zeros(stop)), stop)).all()
+
+
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_after_a_removal_all_is_as_if_the_atom_had_never_been_there(place):
+    A = np.random.default_rng(0).normal(size=(70, 150))
+    sizes = [1, 20, 9, 12, 5, 22, 1]
+    gram = grown(A, sizes, 0.25)
+    edges = np.cumsum([0, *sizes])
+    kept = np.delete(np.arange(70), slice(edges[place], edges[place + 1]))
+    before = gram.remove(place)
+    ridge = np.full(kept.size, 0.25)
+    C = dense(gram.factor(ridge), kept.size)
+    assert np.allclose(C @ C.T, A[kept] @ A[kept].T + 0.25 * np.eye(kept.size))
+    fresh = grown(A[kept], np.delete(sizes, place), 0.25)
+    assert np.allclose(C, dense(fresh.factor(ridge), kept.size))
+    whole = dense(before.factor(np.full(70, 0.25)), 70)
+    assert np.array_equal(whole, dense(grown(A, sizes, 0.25).factor(np.full(70, 0.25)), 70))

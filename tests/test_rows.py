@@ -109,7 +109,7 @@ def test_prepared_residuals_correlate_as_with_centred_columns(problem, intercept
     weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
     with make_rows(X, y, weight, intercept=intercept) as rows:
         rows.evaluate(np.ones((4, rows.n_columns)), LogisticLoss())
-        rows.prepare_residuals()
+        rows.prepare()
         found = np.hstack([block.prepared for block in rows.blocks]) @ X
         residual = np.hstack([block.residual for block in rows.blocks])
     if intercept:
@@ -140,3 +140,46 @@ def test_a_failed_encoding_gives_the_threads_back(problem):
     with pytest.raises(AttributeError), rows:
         pass
     assert [lib["num_threads"] for lib in ThreadpoolController().info()] == before
+
+
+def state(rows):
+    """All that a run sees of the chosen columns, to the last bit."""
+    n = rows.n_columns
+    columns = np.concatenate([block.columns[:n] for block in rows.blocks], axis=1)
+    factor = rows.gram.factor(np.full(n, 0.25)).times(np.eye(n))
+    return columns, factor
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("place", [0, 2, 4])
+def test_an_atom_is_removed_and_put_back_to_the_last_bit(problem, intercept, place, small_blocks):
+    X, y = problem
+    atoms = [3, 0, 7, 5, 9]
+    with make_rows(X, y, intercept=intercept) as rows:
+        for atom in atoms:
+            rows.append(atom)
+        before = state(rows)
+        removed = rows.remove(place)
+        assert list(rows.atoms) == [atom for atom in atoms if atom != atoms[place]]
+        without = state(rows)
+        rows.restore(removed)
+        assert list(rows.atoms) == atoms
+        for one, two in zip(before, state(rows), strict=True):
+            assert np.array_equal(one, two)
+    with make_rows(X, y, intercept=intercept) as rows:
+        for atom in atoms:
+            if atom != atoms[place]:
+                rows.append(atom)
+        for one, two in zip(without, state(rows), strict=True):
+            assert np.allclose(one, two)
+
+
+def test_the_curvatures_add_up_to_the_diagonal_of_the_hessian(problem, small_blocks):
+    X, y = problem
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
+    with make_rows(X, y, weight) as rows:
+        W = np.random.default_rng(1).normal(size=(4, 1))
+        rows.evaluate(W, LogisticLoss())
+        sums = rows.prepare(curvatures=True)
+    rho = naive.residual(np.tile(W.T, (len(y), 1)), y, 1.0) + np.eye(4)[y]
+    assert np.allclose(sums, weight @ (rho * (1 - rho)))

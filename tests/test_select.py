@@ -1,7 +1,21 @@
+"""The greedy rules of section 3.1 against slow, obvious forms of them."""
+
+import naive
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from conftest import random_problem
+from every_pool import POOLS_TO_TEST, classifier, every_pool
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize, minimize_scalar
+from sklearn.datasets import load_digits
 
-from shareboost.select import contending
+from shareboost import ShareBoostClassifier
+from shareboost.pools import Columns
+from shareboost.select import RULES, contending
+
+LOSS_RULES = ("line_search", "column", "refit")
 
 
 def test_scores_that_differ_by_rounding_are_tied():
@@ -18,3 +32,159 @@ def test_atoms_that_must_never_be_chosen_do_not_contend():
 def test_scores_that_are_not_finite_are_refused():
     with pytest.raises(FloatingPointError, match="too large, or not finite"):
         contending(np.array([1.0, np.nan]), 1e-9)
+
+
+class Step:
+    """The problem that a rule solves for one column at W = the intercept alone."""
+
+    def __init__(self, X, y, weight, intercept=True):
+        self.y, self.weight, self.k = y, weight, y.max() + 1
+        start = naive.refit(X[:, []], y, weight, self.k, 1.0, 0.0, intercept)
+        self.S = np.tile(start.T, (len(y), 1)) if intercept else np.zeros((len(y), self.k))
+        self.R = naive.residual(self.S, y, 1.0)
+        mean = weight @ X / weight.sum() if intercept else 0.0
+        self.Z = X - mean
+
+    def loss(self, S):
+        return naive.average_loss(S, self.y, self.weight, 1.0)
+
+    def gradient(self, j):
+        return (self.weight * self.Z[:, j]) @ self.R / self.weight.sum()
+
+    def newton(self, j):
+        rho = self.R + np.eye(self.k)[self.y]
+        h = (self.weight * self.Z[:, j] ** 2) @ (rho * (1 - rho)) / self.weight.sum()
+        return 0.5 * (self.gradient(j) ** 2 / h).sum()
+
+    def line_search(self, j):
+        direction = np.outer(self.Z[:, j], self.gradient(j))
+        found = minimize_scalar(lambda alpha: self.loss(self.S - alpha * direction))
+        return self.loss(self.S) - found.fun
+
+    def column(self, j):
+        found = minimize(
+            lambda w: self.loss(self.S + np.outer(self.Z[:, j], w)), np.zeros(self.k), tol=1e-10
+        )
+        return self.loss(self.S) - found.fun
+
+    def refit(self, j):
+        W = naive.refit(self.Z[:, [j]], self.y, self.weight, self.k, 1.0, 0.0, True)
+        S = np.column_stack([np.ones(len(self.y)), self.Z[:, j]]) @ W.T
+        return self.loss(self.S) - self.loss(S)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("rule", ["newton", *LOSS_RULES])
+def test_a_rule_chooses_and_scores_as_its_definition_does(rule, make):
+    X, y = random_problem(3, n=90, d=6, k=3)
+    X = X * [1, 30, 0.01, 5, 1, 1] + [0, 4, 1, 0, -2, 0]
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=90)
+    step = Step(X, y, weight)
+    truth = np.array([getattr(step, rule)(j) for j in range(6)])
+    clf = ShareBoostClassifier(1, rule=rule, shortlist=None, alpha=0)
+    clf.fit(make(X), y, sample_weight=weight)
+    assert clf.selected_[0] == truth.argmax()
+    assert clf.path_.scores[0] == pytest.approx(truth.max(), rel=1e-4)
+
+
+def test_newton_without_an_intercept_takes_columns_as_they_are():
+    X, y = random_problem(4, n=90, d=6, k=3)
+    X = X + np.array([0, 4, 1, 0, -2, 0])
+    step = Step(X, y, np.ones(90), intercept=False)
+    truth = np.array([step.newton(j) for j in range(6)])
+    clf = ShareBoostClassifier(1, rule="newton", fit_intercept=False).fit(X, y)
+    assert clf.selected_[0] == truth.argmax()
+    assert clf.path_.scores[0] == pytest.approx(truth.max(), rel=1e-6)
+
+
+def test_newton_does_not_depend_on_the_scale_or_the_place_of_columns(digits):
+    X, y = digits
+    rng = np.random.default_rng(0)
+    moved = X * 10.0 ** rng.integers(-3, 4, size=64) + rng.normal(size=64) * 100
+    scales = ("deviation", "maxabs", "none")
+    first = [
+        ShareBoostClassifier(1, pool=Columns(scale), rule="newton").fit(data, y)
+        for scale in scales
+        for data in (X, moved)
+    ]
+    assert len({clf.selected_[0] for clf in first}) == 1
+    assert np.allclose([clf.path_.scores[0] for clf in first], first[0].path_.scores[0])
+
+
+@given(seed=st.integers(0, 10**6), alpha=st.sampled_from([0.0, 1e-3]))
+def test_refit_gains_no_less_than_column_and_column_than_line_search(seed, alpha):
+    X, y = random_problem(seed, n=60, d=5, k=3)
+    gains = [
+        ShareBoostClassifier(1, rule=rule, shortlist=None, alpha=alpha).fit(X, y).path_.scores[0]
+        for rule in LOSS_RULES
+    ]
+    assert gains[0] <= gains[1] + 1e-12
+    assert gains[1] <= gains[2] + 1e-12
+    assert gains[0] > 0
+
+
+@every_pool
+def test_the_rules_keep_their_order_on_every_pool(name):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:120], y[:120]
+    gains, losses = {}, {}
+    for rule in RULES:
+        clf = classifier(2, name, rule=rule, shortlist=3).fit(X, y)
+        assert clf.selected_.size == len(set(clf.selected_)) == 2
+        gains[rule], losses[rule] = clf.path_.scores[0], clf.path_.losses
+    assert gains["line_search"] <= gains["column"] + 1e-6 <= gains["refit"] + 2e-6
+    for rule in RULES:
+        assert losses[rule][1] < losses[rule][0]
+
+
+@pytest.mark.parametrize("name", ["columns", "stumps", "products", "pieces", "union"])
+@pytest.mark.parametrize("rule", ["newton", "column"])
+def test_sparse_input_gives_what_dense_gives(name, rule):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:150], y[:150]
+    found = [
+        ShareBoostClassifier(4, pool=POOLS_TO_TEST[name], rule=rule, shortlist=4, alpha=1e-3)
+        .fit(data, y)
+        .path_
+        for data in (X, sp.csr_array(X), sp.csc_array(X))
+    ]
+    for path in found[1:]:
+        assert np.array_equal(path.selected, found[0].selected)
+        # A step of 650 weights, as of a piece, ends within its precision of the minimum.
+        assert path.scores[0] == pytest.approx(found[0].scores[0], rel=2e-3)
+
+
+def test_a_shortlist_of_one_is_the_gradient_rule(digits):
+    plain = ShareBoostClassifier(5).fit(*digits)
+    for rule in LOSS_RULES:
+        listed = ShareBoostClassifier(5, rule=rule, shortlist=1).fit(*digits)
+        assert np.array_equal(listed.selected_, plain.selected_)
+
+
+def test_trials_leave_no_trace_in_the_run(digits):
+    """Rows with which something was tried and taken back give the very same weights."""
+    X, y = digits
+    plain = ShareBoostClassifier(6).fit(X, y)
+    tried = ShareBoostClassifier(6, rule="column", shortlist=1).fit(X, y)
+    assert np.array_equal(tried.coef_, plain.coef_)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_ties_go_to_the_lowest_column_by_every_rule(rule):
+    X, y = random_problem(0, n=80, d=4, k=3)
+    doubled = np.hstack([X, X])
+    clf = ShareBoostClassifier(2, rule=rule, shortlist=None).fit(doubled, y)
+    assert clf.selected_.max() < 4
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"rule": "best"}, "'rule' parameter .* must be a str among"),
+        ({"shortlist": 0}, "'shortlist' parameter"),
+        ({"swap": "yes"}, "'swap' parameter"),
+    ],
+)
+def test_unknown_rules_are_refused(problem, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        ShareBoostClassifier(2, **parameters).fit(*problem)

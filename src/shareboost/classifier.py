@@ -3,44 +3,46 @@
 from __future__ import annotations
 
 import copy
+import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax, softmax
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in
 
-from . import rounds
 from .callbacks import FitCallbacks
+from .heldout import HeldOut
+from .identity import identity_of
 from .losses import LogisticLoss
-from .model import Model
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
-from .pools import POOLS, Pool, new_pool, takes_nan
+from .pools import POOLS, Pool, new_pool
+from .prediction import Predictor, fitted_attributes
 from .progress import progress_bars, rounds_bar
 from .refit import SOLVERS, Refit
+from .rounds import Run, Stopping
 from .rows import Rows
+from .samples import Sample, evaluation_sample, split
+from .saved_run import SavedRun
+from .select import RULES, Selector
+from .terms import Terms
 from .threads import single_threaded_blas
-from .validation import (
-    SPARSE,
-    check_data,
-    check_labels_of_one_type,
-    check_weights,
-    encode_labels,
-)
+from .validation import check_data, check_labels_of_one_type, check_weights, encode_labels
+from .wishes import GROUP_CHOICES, Grouping, Prices, Wishes, checked_wishes
+
+# Held out of training for early stopping where nothing else is said, as in scikit-learn.
+HELD_OUT = 0.1
 
 
-class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
+class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     """A multiclass classifier that looks at few features, the same few for all classes.
 
     Each round chooses the feature whose column of the loss's gradient has the largest
@@ -132,8 +134,17 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features": [Interval(Integral, 1, None, closed="left")],
+        "n_features": [Interval(Integral, 1, None, closed="left"), None],
         "pool": [StrOptions(set(POOLS)), Pool],
+        "rule": [StrOptions(set(RULES))],
+        "shortlist": [Interval(Integral, 1, None, closed="left"), None],
+        "swap": ["boolean"],
+        "groups": ["array-like", None],
+        "group_choice": [StrOptions(set(GROUP_CHOICES))],
+        "costs": ["array-like", dict, callable, None],
+        "budget": [Interval(Real, 0, np.inf, closed="neither"), None],
+        "include": ["array-like", None],
+        "exclude": ["array-like", None],
         "penalty": [StrOptions(set(PENALTIES)), Penalty],
         "alpha": [Interval(Real, 0, np.inf, closed="left")],
         "solver": [StrOptions(set(SOLVERS))],
@@ -143,15 +154,28 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         "margin": [Interval(Real, 0, np.inf, closed="left")],
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "warm_start": ["boolean"],
+        "checkpoint": [str, os.PathLike, None],
+        "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
 
     def __init__(
         self,
-        n_features: int = 20,
+        n_features: int | None = 20,
         *,
         pool: str | Pool = "columns",
+        rule: str = "gradient",
+        shortlist: int | None = 10,
+        swap: bool = False,
+        groups: ArrayLike | None = None,
+        group_choice: str = "sum",
+        costs: ArrayLike | dict[Any, float] | Callable[[Any], ArrayLike] | None = None,
+        budget: float | None = None,
+        include: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
         penalty: str | Penalty = "frobenius",
         alpha: float = 3e-5,
         solver: str = "lbfgs",
@@ -161,11 +185,24 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         margin: float = 1.0,
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
+        validation_fraction: float | None = None,
+        n_iter_no_change: int | None = None,
         warm_start: bool = False,
+        checkpoint: str | os.PathLike[str] | None = None,
+        random_state: Any = None,
         verbose: int = 0,
     ):
         self.n_features = n_features
         self.pool = pool
+        self.rule = rule
+        self.shortlist = shortlist
+        self.swap = swap
+        self.groups = groups
+        self.group_choice = group_choice
+        self.costs = costs
+        self.budget = budget
+        self.include = include
+        self.exclude = exclude
         self.penalty = penalty
         self.alpha = alpha
         self.solver = solver
@@ -175,11 +212,21 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         self.margin = margin
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.random_state = random_state
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        eval_set: tuple[Any, ...] | None = None,
+    ) -> Self:
         """Choose features and fit their weights.
 
         Parameters
@@ -191,6 +238,8 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         sample_weight : array-like of shape (n_samples,), optional
             Non-negative weights, of which only the ratios count. A weight of zero equals
             leaving the row out, except that ``classes_`` still holds its label.
+        eval_set : tuple (X, y) or (X, y, sample_weight), optional
+            Held-out rows: ``path_.validation_scores`` has their accuracy after every round.
 
         Returns
         -------
@@ -205,31 +254,36 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         data, labels = check_data(checked, X, y, pool.allows_nan)
         classes, index = encode_labels(labels)
         weight = check_weights(sample_weight, data, self.class_weight, classes, index)
-        earlier = self._earlier_path(data.shape[1], classes)
-        if weight.min() == 0:
-            kept = np.flatnonzero(weight)
-            data, index, weight = data[kept], index[kept], weight[kept]
-        fitted = partial(_fitted_attributes, checked, classes)
-        refit, stopping = self._refit(), self._stopping()
+        wishes, pool = self._wishes(_check_feature_names_in(checked), pool)
+        checked.groups_ = wishes.labels
+        sample, held_out = self._samples(
+            checked, Sample(data, index, weight).weighted(), eval_set, classes, pool
+        )
+        checkpoint = self._checkpoint(sample, held_out, eval_set is None)
+        fitted = partial(self._fitted, checked, classes)
         path = None
         with progress_bars(bool(self.verbose)):
             with single_threaded_blas:  # whose sums depend on its threads
-                pool.fit(data, weight, centred=self.fit_intercept)
-            n_rounds = max(0, min(self.n_features, pool.n_atoms_) - len(earlier or ()))
+                pool.fit(sample.X, sample.weight, centred=self.fit_intercept)
+            terms = wishes.terms(pool)
+            earlier = checkpoint and checkpoint.path(pool, terms)
+            earlier = earlier or self._earlier_path(data.shape[1], classes)
+            most = int(min(self._stopping().n_features, pool.n_atoms_))
+            n_rounds = max(0, most - len(earlier or ()))
             callbacks = FitCallbacks(self, n_rounds, X, y, sample_weight)
-            with Rows(data, index, weight, pool, classes.size, self.fit_intercept) as rows:
+            with Rows(*sample, pool, classes.size, self.fit_intercept) as rows:
+                run = self._run(rows, terms, held_out)
                 advance = rounds_bar(n_rounds)
                 try:
-                    if earlier is None:
-                        path = rounds.begin(rows, refit, stopping)
-                    else:
-                        path = rounds.resume(rows, refit, earlier)
-                    for round_ in rounds.run(rows, refit, stopping, path):
+                    path = run.begin() if earlier is None else run.resume(earlier)
+                    for round_ in run.rounds(path):
+                        if checkpoint:
+                            checkpoint.save(path)
                         advance(round_)
                         if callbacks.round_ended(partial(fitted, path)):
                             path.stop_reason = StopReason.CALLBACK
                             break
-                    rounds.finish(rows, refit, stopping, path)
+                    run.finish(path)
                 except KeyboardInterrupt:
                     if path:
                         path.stop_reason = StopReason.INTERRUPTED
@@ -240,75 +294,64 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
         callbacks.fit_ended(partial(fitted, path))
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores, (n_samples, n_classes).
+    def _run(self, rows: Rows, terms: Terms, held_out: Sample | None) -> Run:
+        refit = self._refit()
+        return Run(
+            rows,
+            refit,
+            self._stopping(),
+            Selector(rows, refit, terms, self.rule, self.shortlist),
+            self.swap,
+            None if held_out is None else HeldOut(held_out, rows.pool),
+        )
 
-        For two classes, that of the second less that of the first, (n_samples,).
-        """
-        return _decision(self._model().scores(self._check_rows(X)))
+    def _checkpoint(self, sample: Sample, held_out: Sample | None, drawn: bool) -> SavedRun | None:
+        """Return the file of this run's rounds, its content checked."""
+        if self.checkpoint is None:
+            return None
+        drawn = drawn and held_out is not None
+        return SavedRun(self.checkpoint, identity_of(self, sample, held_out, drawn))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the highest score for each row; ties go to the first class."""
-        scores = self._model().scores(self._check_rows(X))
-        return self.classes_[scores.argmax(axis=1)]
+    def _wishes(self, names: Sequence[str], pool: Pool) -> tuple[Wishes, Pool]:
+        return checked_wishes(
+            names,
+            pool,
+            self.n_features,
+            Grouping(self.groups, self.group_choice),
+            Prices(self.costs, self.budget),
+            self.include,
+            self.exclude,
+        )
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the softmax of the scores, (n_samples, n_classes).
-
-        With ``margin=0`` these are the probabilities of logistic regression. A margin
-        trains for the decision: the order of classes is right, the values are not
-        calibrated.
-        """
-        return softmax(self._model().scores(self._check_rows(X)), axis=1)
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithm of ``predict_proba``, (n_samples, n_classes)."""
-        return log_softmax(self._model().scores(self._check_rows(X)), axis=1)
-
-    def transform(self, X: Any) -> Any:
-        """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
-        model = self._model()
-        return model.features.columns(self._check_rows(X))
-
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
-        """Return the names of the chosen columns, in the order chosen."""
-        model = self._model()
-        names = _check_feature_names_in(self, input_features)
-        return np.asarray(model.features.names(names), dtype=object)
-
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield the decision function of the first 1, 2, ... features."""
-        yield from (_decision(scores) for scores in self._staged_scores(X))
-
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield the predictions of the first 1, 2, ... features."""
-        yield from (self.classes_[scores.argmax(axis=1)] for scores in self._staged_scores(X))
-
-    def at(self, t: int) -> Self:
-        """Return the classifier of the first ``t`` features, from the same run.
-
-        Its weights are those of round t, refit to ``refit_tol`` of its score; only the
-        last round's are refit to ``tol / 10``.
-        """
-        check_is_fitted(self)
-        path = self.path_.first(t)
-        shorter = copy.copy(self).set_params(n_features=max(1, int(t)))
-        shorter.__dict__.update(_fitted_attributes(self, self.classes_, path))
-        return shorter
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = takes_nan(self.pool)
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+    def _samples(
+        self, checked: Self, sample: Sample, eval_set: Any, classes: NDArray[Any], pool: Pool
+    ) -> tuple[Sample, Sample | None]:
+        """Return the rows to train on and those held out, if any."""
+        fraction = self.validation_fraction
+        if eval_set is not None and fraction is not None:
+            raise ValueError(
+                f"eval_set and validation_fraction={fraction} both hold rows out: give one of them."
+            )
+        if eval_set is not None:
+            finite = "allow-nan" if pool.allows_nan else True
+            return sample, evaluation_sample(checked, eval_set, classes, finite)
+        if fraction is None and self.n_iter_no_change is None:
+            return sample, None
+        return split(sample, fraction or HELD_OUT, self.random_state)
 
     def _refit(self) -> Refit:
         penalty = PENALTIES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
         return Refit(LogisticLoss(self.margin), penalty, self.alpha, self.solver, self.max_iter)
 
-    def _stopping(self) -> rounds.Stopping:
-        return rounds.Stopping(self.n_features, self.tol, self.refit_tol)
+    def _stopping(self) -> Stopping:
+        most = np.inf if self.n_features is None else self.n_features
+        patience = np.inf if self.n_iter_no_change is None else self.n_iter_no_change
+        return Stopping(most, self.tol, self.refit_tol, patience)
+
+    def _fitted(self, checked: Self, classes: NDArray[Any], path: Path) -> dict[str, Any]:
+        """Return the fitted attributes: those of the last round, or of the best held-out one."""
+        t = len(path) if self.n_iter_no_change is None else path.best
+        return fitted_attributes(checked, classes, path, t)
 
     def _earlier_path(self, n_columns: int, classes: NDArray[Any]) -> Path | None:
         """Return the path to go on from, if there is one and it fits the data."""
@@ -320,7 +363,7 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
                 f"classes {self.classes_.tolist()}; X has {n_columns} columns and y the classes "
                 f"{classes.tolist()}. Fit the same data, or set warm_start=False."
             )
-        if self.n_features < len(self.path_):
+        if self.n_features is not None and self.n_features < len(self.path_):
             raise ValueError(
                 f"n_features={self.n_features} is below the {len(self.path_)} features already "
                 f"chosen: warm_start=True takes at least as many. Use at({self.n_features}) for "
@@ -331,49 +374,6 @@ class ShareBoostClassifier(CallbackSupportMixin, ClassifierMixin, TransformerMix
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(attributes)
-
-    def _model(self) -> Model:
-        check_is_fitted(self)
-        return Model(self.path_.features.first(self.selected_.size), self.coef_, self.intercept_)
-
-    def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        finite = "allow-nan" if self.path_.features.allows_nan else True
-        return validate_data(self, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite)
-
-    def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        check_is_fitted(self)
-        columns = self.path_.features.columns(self._check_rows(X))
-        if sp.issparse(columns):
-            columns = columns.toarray()
-        for t in range(1, len(self.path_) + 1):
-            model = self.path_.at(t)
-            yield columns[:, : model.coef.shape[1]] @ model.coef.T + model.intercept
-
-
-def _decision(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the scores as scikit-learn wants them: a difference for two classes."""
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def _fitted_attributes(
-    checked: ShareBoostClassifier, classes: NDArray[Any], path: Path
-) -> dict[str, Any]:
-    """Return all that a fitted classifier holds, by attribute name.
-
-    ``checked`` holds what validation learned of X.
-    """
-    model = path.at(len(path))
-    inputs = ("n_features_in_", "feature_names_in_")
-    return {
-        **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
-        "classes_": classes,
-        "path_": path.copy(),  # a run may go on from here without this fit
-        "selected_": path.selected,
-        "coef_": model.coef,
-        "intercept_": model.intercept,
-        "n_iter_": path.n_iter,
-    }
 
 
 def _warn_where_not_converged(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -74,7 +75,8 @@ class Gram:
     A round adds few columns to many, so neither is ever computed anew as a whole: c
     columns on n examples cost ``n c`` and ``c^2`` a column, not ``n c^2`` and ``c^3``. A
     factor that must be made anew takes the same steps in the same order, so it does not
-    depend, to the last bit, on when it was asked for.
+    depend, to the last bit, on when it was asked for. No list or array is ever changed in
+    place, so a shallow copy is a snapshot.
 
     Parameters
     ----------
@@ -87,11 +89,30 @@ class Gram:
         self._borders: list[Matrix] = []  # of each atom: products with all columns up to it
         self._panels: list[Panel] = []
         self._ridge = np.empty(0)  # that the panels hold
-        self._apart = 1.0 + 100.0 * rounding
+        self._least_apart = self._apart = 1.0 + 100.0 * rounding
 
     def extend(self, border: Matrix) -> None:
         """Add an atom; ``border`` holds its products with all columns, (new, old + new)."""
-        self._borders.append(border)
+        self._borders = [*self._borders, border]
+
+    @property
+    def border(self) -> Matrix:
+        """Inner products of the last atom's columns with all columns, (new, old + new)."""
+        return self._borders[-1]
+
+    def remove(self, place: int) -> Gram:
+        """Remove the atom at that place; return the matrix as it was before."""
+        before = copy(self)
+        stop = self._borders[place].shape[1]
+        gone = slice(stop - self._borders[place].shape[0], stop)
+        later = [np.delete(border, gone, axis=1) for border in self._borders[place + 1 :]]
+        self._borders = [*self._borders[:place], *later]
+        # As if the atom had never been there, to the last bit.
+        same = self._apart == self._least_apart
+        self._panels = [panel for panel in self._panels if same and panel.stop <= gone.start]
+        self._ridge = np.delete(self._ridge, gone)
+        self._apart = self._least_apart
+        return before
 
     def factor(self, ridge: NDArray[np.float64]) -> Factor:
         """Return C with ``C C^T`` the matrix plus about ``diag(ridge)``."""
@@ -105,7 +126,7 @@ class Gram:
             try:
                 for first, last in self._atoms_of_panels():
                     self._add_panel(self._borders[first:last])
-                return Factor(list(self._panels))
+                return Factor(self._panels)
             except LinAlgError:  # rounding made it indefinite
                 self._apart = 1.0 + 10.0 * (self._apart - 1.0)
                 self._panels = []
@@ -124,7 +145,7 @@ class Gram:
             if self._panels[kept].stop != self._borders[pairs[kept][1] - 1].shape[1]:
                 break
             kept += 1
-        del self._panels[kept:]
+        self._panels = self._panels[:kept]
         return pairs[kept:]
 
     def _add_panel(self, borders: list[Matrix]) -> None:
@@ -141,7 +162,8 @@ class Gram:
         left = np.concatenate([border[:, :start] for border in borders])
         across = Factor(self._panels).divide_transposed(left)
         corner -= across @ across.T
-        self._panels.append(Panel(across, cholesky(corner, lower=True, check_finite=False)))
+        panel = Panel(across, cholesky(corner, lower=True, check_finite=False))
+        self._panels = [*self._panels, panel]
 
 
 def _solved(corner: Matrix, rows: Matrix, trans: str) -> Matrix:

@@ -84,6 +84,15 @@ class LogisticLoss:
         return product
 
     @staticmethod
+    def curvatures(residual: Floats, weight: Floats) -> Floats:
+        """Return the Hessian's diagonal, ``weight * rho * (1 - rho)``, (k, n), from the residual.
+
+        The residual over the weight is rho, and rho - 1 for the true class.
+        """
+        size = np.abs(residual)
+        return size * (1.0 - size / weight)
+
+    @staticmethod
     def mean_curvature(rho: Floats, weight: Floats) -> Floats:
         """Return the mean over classes of the Hessian's diagonal for each example, (n,)."""
         return weight * (1.0 - np.einsum("qn,qn->n", rho, rho)) / rho.shape[0]

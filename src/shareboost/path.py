@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .model import Model
-from .pools import Features, Pool
+from .pools import Features
 from .refit import Status
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from .rows import Rows
 
 
 class StopReason(StrEnum):
@@ -25,6 +27,8 @@ class StopReason(StrEnum):
     EXHAUSTED = "pool exhausted: no unchosen feature is left that varies"
     NO_GAIN = "nothing left to gain: the best score is below tol"
     CALLBACK = "stopped by a callback"
+    BUDGET = "budget spent: no unchosen feature is left that it could pay for"
+    NOT_BETTER = "no better held-out score in the last n_iter_no_change rounds"
     INTERRUPTED = "interrupted"
 
 
@@ -32,11 +36,15 @@ class StopReason(StrEnum):
 class Round:
     """One round of Algorithm 1."""
 
-    atom: int  # -1 where no atom was chosen: the start
-    score: float  # l1 norm over classes of the atom's column of the gradient of L
+    atom: int  # that came in first; -1 where none did: the start
+    score: float  # of the atom, by the rule; NaN where it was asked for
     W: NDArray[np.float64]  # (k, intercept + columns so far), in training units
     status: Status  # of the refit
     seconds: float  # since the run began
+    atoms: tuple[int, ...] = ()  # all that are in use after the round
+    swaps: tuple[tuple[int, int], ...] = ()  # then made: (atom out, atom in)
+    cost: float = 0.0  # spent so far
+    validation: float = np.nan  # held-out score
 
     @property
     def loss(self) -> float:
@@ -52,10 +60,10 @@ class Path:
     centre and scale back, so that a model speaks of the user's own units.
     """
 
-    features: Features  # of all chosen atoms
+    features: Features  # of all atoms that any round uses, in the order of their first use
     intercept: bool
     start: Round  # the model of no feature at all
-    centers: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    centers: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))  # of features
     scales: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     rounds: list[Round] = field(default_factory=list)
     finish: Round | None = None  # the last round again, after its tighter refit
@@ -85,19 +93,42 @@ class Path:
         else:
             self.start = round_
 
-    def add(self, round_: Round, pool: Pool, centers: list[float], scales: list[float]) -> None:
-        """Add a round; centres and scales are those of all columns chosen so far."""
-        rounds = [*self.rounds, round_]
-        features = pool.features([r.atom for r in rounds])
+    def add(self, round_: Round, rows: Rows) -> None:
+        """Add a round, whose atoms are those now chosen in the rows."""
+        known = self.features.ids
+        new = [chosen for chosen in rows.chosen if chosen.atom not in known]
+        features = rows.pool.features([*known, *(chosen.atom for chosen in new)])
         # One call, so that an interrupt finds all of the round or nothing.
         self.__dict__.update(
-            features=features, centers=np.array(centers), scales=np.array(scales), rounds=rounds
+            features=features,
+            centers=np.concatenate([self.centers, *(chosen.centers for chosen in new)]),
+            scales=np.concatenate([self.scales, *(chosen.scales for chosen in new)]),
+            rounds=[*self.rounds, round_],
         )
 
     @property
     def selected(self) -> NDArray[np.intp]:
-        """Atoms in the order they were chosen."""
-        return np.array([round_.atom for round_ in self], dtype=np.intp)
+        """Atoms of the last round, in the order they were chosen."""
+        return np.array(self.last.atoms, dtype=np.intp)
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        """Cost spent after each round."""
+        return np.array([round_.cost for round_ in self])
+
+    @property
+    def validation_scores(self) -> NDArray[np.float64]:
+        """Held-out score after each round; NaN where no rows were held out."""
+        return np.array([round_.validation for round_ in self])
+
+    @property
+    def best(self) -> int:
+        """The number of features of the best held-out score, the lowest of equals.
+
+        That of all rounds where no rows were held out.
+        """
+        scores = self.validation_scores
+        return len(self) if np.isnan(scores).all() else int(np.nanargmax(scores)) + 1
 
     @property
     def losses(self) -> NDArray[np.float64]:
@@ -106,7 +137,7 @@ class Path:
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """Score of each chosen atom when it was chosen, eq. (7) of the paper."""
+        """Score of each chosen atom when it was chosen; eq. (7) of the paper by its own rule."""
         return np.array([round_.score for round_ in self])
 
     @property
@@ -116,27 +147,30 @@ class Path:
 
     def at(self, t: int) -> Model:
         """Return the model of the first ``t`` atoms."""
-        self._check(t)
-        if t == 0:
-            W = self.start.W
-        elif t == len(self) and self.finish is not None:
-            W = self.finish.W
-        else:
-            W = self.rounds[t - 1].W
-        features = self.features.first(t)
-        n_columns = features.n_columns
-        coef = W[:, int(self.intercept) :] / self.scales[:n_columns]
-        intercept = -coef @ self.centers[:n_columns]
+        round_ = self._round(t)
+        places, columns = self.places(t)
+        coef = round_.W[:, int(self.intercept) :] / self.scales[columns]
+        intercept = -coef @ self.centers[columns]
         if self.intercept:
-            intercept += W[:, 0]
-        return Model(features, coef, intercept)
+            intercept += round_.W[:, 0]
+        return Model(self.features.take(places), coef, intercept)
+
+    def places(self, t: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return where the atoms of round t, and where their columns, are in ``features``."""
+        where = {atom: place for place, atom in enumerate(self.features.ids.tolist())}
+        places = np.array([where[atom] for atom in self._round(t).atoms], dtype=np.intp)
+        widths = self.features.widths
+        stops = np.cumsum(widths)
+        columns = [np.arange(stops[place] - widths[place], stops[place]) for place in places]
+        return places, np.concatenate([np.empty(0, dtype=np.intp), *columns])
 
     def first(self, t: int) -> Path:
         """Return the path of a run that ended after ``t`` rounds."""
         self._check(t)
         if t == len(self):
             return self
-        features = self.features.first(t)
+        used = {atom for round_ in self.rounds[:t] for atom in round_.atoms}
+        features = self.features.first(len(used))
         return Path(
             features,
             self.intercept,
@@ -146,6 +180,13 @@ class Path:
             self.rounds[:t],
             stop_reason=StopReason.N_FEATURES,
         )
+
+    def _round(self, t: int) -> Round:
+        """Return the round that left t atoms, in its finished form; 0 is the start."""
+        self._check(t)
+        if t == len(self) and self.finish is not None:
+            return self.finish
+        return self.rounds[t - 1] if t else self.start
 
     def _check(self, t: int) -> None:
         if not isinstance(t, (int, np.integer)) or not 0 <= t <= len(self):
@@ -176,9 +217,12 @@ class Path:
 
         return pd.DataFrame(
             {
-                "atom": self.selected,
+                "atom": [round_.atom for round_ in self],
                 "score": self.scores,
                 "loss": self.losses,
+                "cost": self.costs,
+                "validation": self.validation_scores,
+                "swaps": [len(round_.swaps) for round_ in self],
                 "seconds": self.seconds,
                 "iterations": [round_.status.iterations for round_ in self],
                 "gradient": [round_.status.gradient for round_ in self],

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, Self
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,24 @@ class Block:
     columns: Floats  # (capacity, n); the first Rows.n_columns are in use
     residual: Floats  # (k, n) of the last evaluation
     prepared: Any = None  # that residual as the pool wants it
+    curvature: Any = None  # the loss's in each score, as the pool wants it
+
+
+class Chosen(NamedTuple):
+    """An atom in use, and how its columns were brought into training units."""
+
+    atom: int
+    centers: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+
+class Removed(NamedTuple):
+    """An atom taken out, with all that it takes to put it back."""
+
+    place: int
+    chosen: Chosen
+    columns: list[Floats]  # of each block
+    gram: Gram
 
 
 class Rows:
@@ -78,9 +96,7 @@ class Rows:
         self.n_classes = n_classes
         self.intercept = intercept
         self.total_weight = float(weight.sum())
-        self.centers: list[float] = []  # of the appended columns
-        self.scales: list[float] = []
-        self.starts = [0] if intercept else []  # of each atom's columns, the intercept's first
+        self.chosen: list[Chosen] = []  # in the order of their columns
         self.gram = Gram(float(np.finfo(pool.dtype_).eps))
         self.blocks: list[Block] = []
         self._source = (X.tocsr() if hasattr(X, "tocsr") else X, y, weight)
@@ -128,9 +144,23 @@ class Rows:
             self.gram.extend(np.ones((1, 1)))
 
     @property
+    def atoms(self) -> tuple[int, ...]:
+        """The chosen atoms."""
+        return tuple(chosen.atom for chosen in self.chosen)
+
+    @property
+    def starts(self) -> list[int]:
+        """Where the columns of each atom start, and at last where a next one would.
+
+        The intercept, where there is one, counts as the first atom.
+        """
+        widths = [1] * self.intercept + [chosen.scales.size for chosen in self.chosen]
+        return list(accumulate(widths, initial=0))
+
+    @property
     def n_columns(self) -> int:
         """Columns in use, the intercept's included."""
-        return int(self.intercept) + len(self.scales)
+        return self.starts[-1]
 
     def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Yield ``task(item)`` for each item in order, computed by all threads."""
@@ -172,25 +202,58 @@ class Rows:
 
         (products,) = self.total(scale)
         self.gram.extend(products / self.total_weight)
-        self.starts.append(start)
-        self.centers += centers.tolist()
-        self.scales += scales.tolist()
+        self.chosen.append(Chosen(atom, centers, scales))
 
-    def prepare_residuals(self) -> None:
-        """Leave in every block its residual as the pool wants it.
+    def remove(self, place: int) -> Removed:
+        """Take out the atom at that place among the chosen ones; later ones move up."""
+        start, stop = self.starts[self.intercept + place :][:2]
+        n = self.n_columns
+
+        def take_out(block: Block) -> Floats:
+            taken = block.columns[start:stop].copy()
+            block.columns[start : n - (stop - start)] = block.columns[stop:n]
+            return taken
+
+        columns = list(self.map(take_out, self.blocks))
+        before = self.gram.remove(self.intercept + place)
+        return Removed(place, self.chosen.pop(place), columns, before)
+
+    def restore(self, removed: Removed) -> None:
+        """Put an atom back to its place; nothing else may have changed since it was removed."""
+        n = self.n_columns
+        self.chosen.insert(removed.place, removed.chosen)
+        start, stop = self.starts[self.intercept + removed.place :][:2]
+
+        def put_back(pair: tuple[Block, Floats]) -> None:
+            block, taken = pair
+            block.columns[stop : n + stop - start] = block.columns[start:n]
+            block.columns[start:stop] = taken
+
+        list(self.map(put_back, zip(self.blocks, removed.columns, strict=True)))
+        self.gram = removed.gram
+
+    def prepare(self, curvatures: bool = False) -> NDArray[np.float64]:
+        """Leave in every block its residual, as the pool wants it; return sums of curvatures.
 
         With an intercept, less ``weight`` times its weighted mean: its correlation with a
-        column is that of the residual with the centred column.
+        column is that of the residual with the centred column. If asked for, also leaves
+        the curvature of the loss in each score, whose sums over examples, (k,), it returns.
         """
         mean = np.zeros((self.n_classes, 1))
         if self.intercept:
             (total,) = self.total(lambda block: (block.residual.sum(axis=1, dtype=np.float64),))
             mean = total[:, None] / self.total_weight
 
-        def prepare(block: Block) -> None:
+        def prepare(block: Block) -> tuple[NDArray[np.float64]]:
             block.prepared = self.pool.prepare(block.residual - mean * block.weight)
+            if not curvatures:
+                return (np.zeros(self.n_classes),)
+            curvature = LogisticLoss.curvatures(block.residual, block.weight)
+            block.curvature = self.pool.prepare(curvature)
+            return (curvature.sum(axis=1, dtype=np.float64),)
 
-        list(self.map(prepare, self.blocks))
+        (sums,) = self.total(prepare)
+        return sums
 
     def evaluate(
         self, W: NDArray[np.float64], loss: LogisticLoss

@@ -1,62 +1,235 @@
-"""Steps 3 and 4 of Algorithm 1: the atom whose column of the gradient is the largest."""
+"""Steps 3 and 4 of Algorithm 1: the atom to choose next, by one of the rules of section 3.1."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .rows import Rows
+from .path import StopReason
+from .refit import Refit
+from .rows import Block, Rows
+from .terms import Terms
+from .trials import TRIALS, decreases
+
+# A rule scores every atom from sums over all rows, or a shortlist of atoms by trial.
+RULES = ("gradient", "newton", *TRIALS)
+
+# Sums of prices beyond a limit by less than this are rounding.
+ROUNDING = 1e-12
+
+Vector = NDArray[np.float64]
+Found = TypeVar("Found")
+# Returns the statistic of a part, summed over all blocks.
+Summed = Callable[[Callable[[Block], Any], bool], NDArray[np.float64]]
 
 
 class Choice(NamedTuple):
-    """An atom and its score, eq. (7) of the paper."""
+    """An atom, and why it was chosen."""
 
     atom: int
-    score: float
+    score: float  # by the rule
+    norm: float  # l1 norm over classes of its part of the gradient, eq. (7)
+    largest: float  # such norm of any atom that might have been chosen
 
 
-def best_atom(rows: Rows, chosen: NDArray[np.intp]) -> Choice | None:
-    """Return the best atom but the chosen ones at the point evaluated last, or None.
+@dataclass(frozen=True)
+class _Scores:
+    """Of every atom, at one point."""
 
-    The parts of the pool are scored one by one and only their best atoms are kept. A
-    pool of one part is summed over blocks in parallel, one of many over parts; which of
+    W: NDArray[np.float64]
+    norms: Vector
+    gains: Vector  # by the rule, or what a shortlist is made by
+    tried: dict[int, float]  # gains by trial
+
+
+class Selector:
+    """Chooses atoms by a rule, among those that the terms allow, by their score per cost.
+
+    - ``gradient``: the l1 norm over classes of the atom's part of the gradient, eq. (7).
+    - ``newton``: half the sum over classes (and columns) of ``g^2 / h``, with g the
+      gradient and h the loss's curvature in the weight of the centred column: the
+      second-order estimate of what ``column`` gains.
+    - ``line_search``, ``column``, ``refit``: what the loss falls by in one step, for the
+      atoms of the shortlist; see ``trials``.
+    """
+
+    def __init__(self, rows: Rows, refit: Refit, terms: Terms, rule: str, shortlist: int | None):
+        self.rows = rows
+        self.refit = refit
+        self.terms = terms
+        self.rule = rule
+        self.shortlist = shortlist
+        self._means: dict[int, Vector] = {}  # of the columns of each part
+        self._last: _Scores | None = None
+
+    def best(self, W: NDArray[np.float64]) -> Choice | StopReason:
+        """Return the atom to choose at W, (k, n_columns), or the reason why there is none."""
+        chosen = self.rows.atoms
+        left = self.terms.budget - self.terms.spent(chosen)
+        found = self.ranked(W, 1, left)
+        if found:
+            return found[0]
+        return StopReason.BUDGET if self._open(chosen).any() else StopReason.EXHAUSTED
+
+    def ranked(self, W: NDArray[np.float64], n: int, limit: float) -> list[Choice]:
+        """Return the n best atoms that cost no more than a limit each, the best first.
+
+        Among scores that are tied with the best, the lowest atom comes first.
+        """
+        chosen = self.rows.atoms
+        scores = self._scores(W)
+        costs = self.terms.costs(chosen)
+        allowed = self._open(chosen) & (costs <= limit * (1.0 + ROUNDING))
+        if not allowed.any():
+            return []
+        shares = self.terms.counted(costs)
+        if (divisors := self.rows.pool.divisors) is not None:
+            shares = shares * divisors
+        worth = np.where(allowed, scores.gains / shares, -np.inf)
+        gains = scores.gains
+        if self.rule in TRIALS:
+            listed = best_places(worth, self.shortlist)
+            gains = np.full_like(worth, -np.inf)
+            gains[listed] = self._tried(scores, listed)
+            worth = gains / shares
+        first = contending(worth, self.rows.pool.rounding)[0]
+        worth[first] = np.inf
+        norms = scores.norms
+        largest = float(norms[allowed].max())
+        return [
+            Choice(int(atom), float(gains[atom]), float(norms[atom]), largest)
+            for atom in best_places(worth, n)
+        ]
+
+    def given(self, atom: int, W: NDArray[np.float64]) -> Choice:
+        """Return the choice of an atom that was asked for, whose score nobody needs."""
+        rows = self.rows
+        rows.append(atom)
+        width = rows.chosen[-1].scales.size
+        _, gradient = rows.evaluate(np.pad(W, ((0, 0), (0, width))), self.refit.loss)
+        norm = float(np.abs(gradient[:, -width:]).sum()) / rows.total_weight
+        rows.remove(len(rows.chosen) - 1)
+        return Choice(atom, np.nan, norm, norm)
+
+    def _open(self, chosen: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return which atoms may still be chosen, whatever they cost."""
+        pool = self.rows.pool
+        mask = np.ones(pool.n_atoms_, dtype=bool)
+        if pool.choosable is not None:
+            mask &= pool.choosable
+        mask[self.terms.forbidden] = False
+        mask[list(chosen)] = False
+        return mask
+
+    def _tried(self, scores: _Scores, atoms: NDArray[np.intp]) -> Vector:
+        """Return the gains of some atoms by trial, each tried once at a point."""
+        new = [int(atom) for atom in atoms if int(atom) not in scores.tried]
+        found = decreases(self.rows, self.refit, scores.W, new, self.rule)
+        scores.tried.update(zip(new, found, strict=True))
+        return np.array([scores.tried[int(atom)] for atom in atoms])
+
+    def _scores(self, W: NDArray[np.float64]) -> _Scores:
+        """Return the scores at W, those of last time if it is the same W."""
+        if self._last is None or self._last.W is not W:
+            self.rows.evaluate(W, self.refit.loss)  # rho, left as residuals in the blocks
+            if self.rule == "newton":
+                norms, gains = self._newton()
+            else:
+                norms = gains = self._gradient()
+            self._last = _Scores(W, norms, gains, {})
+        return self._last
+
+    def _gradient(self) -> Vector:
+        """Return the l1 norm of every atom's part of the gradient of the average loss."""
+        rows, pool = self.rows, self.rows.pool
+        rows.prepare()
+
+        def norms(part: slice, summed: Summed) -> Vector:
+            found = pool.correlations(summed(lambda block: block.prepared, False), part)
+            return by_atom(np.abs(found).sum(axis=0), pool.starts(part))
+
+        return np.concatenate([[], *over_parts(rows, norms)]) / rows.total_weight
+
+    def _newton(self) -> tuple[Vector, Vector]:
+        """Return the norms, and the second-order estimate of what each atom gains."""
+        rows, pool = self.rows, self.rows.pool
+        if not self._means and rows.intercept:
+            self._means = dict(over_parts(rows, self._part_means))
+        total = rows.prepare(curvatures=True)[:, None]  # (k, 1)
+
+        def both(part: slice, summed: Summed) -> tuple[Vector, Vector]:
+            g = pool.correlations(summed(lambda block: block.prepared, False), part)
+            first, second = pool.moments(summed(lambda block: block.curvature, True), part)
+            mean = self._means.get(part.start, 0.0)
+            size = second + mean**2 * total
+            h = np.maximum(size - 2.0 * mean * first, pool.rounding * size)
+            gains = np.divide(g**2, h, out=np.zeros_like(g), where=h > 0.0).sum(axis=0)
+            starts = pool.starts(part)
+            return by_atom(np.abs(g).sum(axis=0), starts), by_atom(gains, starts)
+
+        found = over_parts(rows, both)
+        norms, gains = (np.concatenate([[], *(pair[i] for pair in found)]) for i in (0, 1))
+        return norms / rows.total_weight, 0.5 * gains / rows.total_weight
+
+    def _part_means(self, part: slice, summed: Summed) -> tuple[int, Vector]:
+        """Return a part's start and the weighted mean of its columns."""
+        rows = self.rows
+        k = rows.n_classes  # as many rows as everywhere: no second compilation of a kernel
+
+        def weights(block: Block) -> Any:
+            return rows.pool.prepare(np.repeat(block.weight[None], k, axis=0))
+
+        first, _ = rows.pool.moments(summed(weights, True), part)
+        return part.start, first[0] / rows.total_weight
+
+
+def over_parts(rows: Rows, task: Callable[[slice, Summed], Found]) -> list[Found]:
+    """Return ``task(part, summed)`` for every part of the pool, in order.
+
+    A pool of one part is summed over blocks in parallel, one of many over parts; which of
     the two depends on the pool alone, so the sums do not depend on the threads.
     """
     pool = rows.pool
     parts = pool.parts(rows.n_classes)
-    rows.prepare_residuals()
 
-    def summed_here(part: slice) -> NDArray[np.float64]:
-        first, *others = rows.blocks
-        stats = pool.stats(first.data, first.prepared, part).astype(np.float64, copy=False)
-        for block in others:
-            pool.stats(block.data, block.prepared, part, stats)
+    def here(part: slice) -> Summed:
+        def summed(signal: Callable[[Block], Any], squares: bool) -> NDArray[np.float64]:
+            first, *others = rows.blocks
+            found = pool.stats(first.data, signal(first), part, None, squares)
+            stats: NDArray[np.float64] = found.astype(np.float64, copy=False)
+            for block in others:
+                pool.stats(block.data, signal(block), part, stats, squares)
+            return stats
+
+        return summed
+
+    def by_blocks(signal: Callable[[Block], Any], squares: bool) -> NDArray[np.float64]:
+        (stats,) = rows.total(
+            lambda block: (pool.stats(block.data, signal(block), parts[0], None, squares),)
+        )
         return stats
 
-    def contenders(part: slice, stats: NDArray[np.float64]) -> list[Choice]:
-        scores = pool.scores(stats, part) / rows.total_weight
-        inside = chosen[(part.start <= chosen) & (chosen < part.stop)]
-        scores[inside - part.start] = -np.inf
-        found = contending(scores, pool.rounding)
-        # An atom below an earlier one of its part can never be the lowest of the best.
-        high = np.maximum.accumulate(scores[found])
-        found = found[np.diff(high, prepend=-np.inf) > 0]
-        return [Choice(part.start + int(i), float(scores[i])) for i in found]
-
     if len(parts) == 1 and not pool.adds_in_place:
-        (stats,) = rows.total(lambda block: (pool.stats(block.data, block.prepared, parts[0]),))
-        lists = [contenders(parts[0], stats)]
-    else:
-        lists = list(rows.map(lambda part: contenders(part, summed_here(part)), parts))
-    best = [choice for found in lists for choice in found]  # in the order of atoms
-    if not best:
-        return None
-    return best[contending(np.array([choice.score for choice in best]), pool.rounding)[0]]
+        return [task(parts[0], by_blocks)]
+    return list(rows.map(lambda part: task(part, here(part)), parts))
 
 
-def contending(scores: NDArray[np.float64], rounding: float) -> NDArray[np.intp]:
+def by_atom(of_columns: Vector, starts: NDArray[np.intp]) -> Vector:
+    """Return the sum over the columns of each atom."""
+    return of_columns if starts.size == of_columns.size else np.add.reduceat(of_columns, starts)
+
+
+def best_places(worth: Vector, n: int | None) -> NDArray[np.intp]:
+    """Return the places of the n largest numbers but -inf, the lower of equals first; None: all."""
+    order = np.argsort(-worth, kind="stable")
+    return order[: min(worth.size if n is None else n, int((worth > -np.inf).sum()))]
+
+
+def contending(scores: Vector, rounding: float) -> NDArray[np.intp]:
     """Return the places of all scores that equal the largest up to rounding, in order.
 
     Equal columns at unlike places may be summed in unlike orders, so scores that

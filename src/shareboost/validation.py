@@ -95,9 +95,10 @@ def check_weights(
     """Return the weight of every row, sample weight times class weight, the largest 1.
 
     Only ratios of weights count. A weight so small against the largest that float32
-    cannot hold it has no say in any sum and becomes zero.
+    cannot hold it has no say in any sum and becomes zero. At least two classes must have
+    some weight.
     """
-    weight = _sample_weights(sample_weight, X)
+    weight = sample_weights(sample_weight, X)
     if class_weight is not None:
         weight = weight * _class_weights(class_weight, classes, index, weight)[index]
     weight = weight / weight.max()
@@ -111,7 +112,7 @@ def check_weights(
     return weight
 
 
-def _sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
+def sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
     """Return the sample weights over the largest of them."""
     if sample_weight is not None and not isinstance(sample_weight, Number):
         try:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from shareboost.kernels.histograms import add_dense, add_sparse, stump_scores, tag_of
+from shareboost.kernels.histograms import add_dense, add_sparse, running_sums, tag_of
 
 
 def twin_histogram(codes, residual, edges):
@@ -49,12 +49,10 @@ def test_sparse_histograms_equal_the_dense_ones(n):
     assert np.allclose(out, twin_histogram(codes, residual, edges), atol=1e-4)
 
 
-def test_stump_scores_equal_their_twin():
+def test_running_sums_equal_their_twin():
     sums = np.random.default_rng(0).normal(size=(12, 3))
     edges = np.array([0, 5, 6, 12])
-    scores = np.empty(4 + 0 + 5)
-    stump_scores(sums, edges, scores)
-    twin = [
-        np.abs(np.cumsum(sums[a:b], axis=0)[:-1]).sum(axis=1) for a, b in [(0, 5), (5, 6), (6, 12)]
-    ]
-    assert np.allclose(scores, np.concatenate(twin))
+    out = np.empty((3, 4 + 0 + 5))
+    running_sums(sums, edges, out)
+    twin = [np.cumsum(sums[a:b], axis=0)[:-1] for a, b in [(0, 5), (5, 6), (6, 12)]]
+    assert np.allclose(out, np.concatenate(twin).T)

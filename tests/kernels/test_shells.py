@@ -3,9 +3,9 @@ import pytest
 
 from shareboost.kernels.shells import (
     add_moments,
-    piece_scores,
     sort_into_shells,
     squared_distances,
+    sum_outwards,
 )
 
 RADII = np.array([0.5, 2.0, 2.5, 4.0, 9.0], dtype=np.float32)  # squared
@@ -36,35 +36,50 @@ def test_each_row_lies_in_its_shell():
         assert order[edges[s] : edges[s + 1]].tolist() == mine.tolist()
 
 
-@pytest.mark.parametrize("smooth", [True, False])
-def test_moments_equal_their_twin(smooth):
-    points, _, distances, order, edges = shells()
-    with_one = np.hstack([points, np.ones((60, 1), dtype=np.float32)])
-    residual = np.random.default_rng(1).normal(size=(60, 3)).astype(np.float32)
+def moments(points, origin, rows, distances, order, edges, n_powers, squares):
+    """What ``add_moments`` adds, by shell."""
     inside = order[: edges[-1]]
-    out = np.full((RADII.size, 6 if smooth else 3, 5), 0.5)
-    add_moments(with_one, residual, inside, distances[inside], edges, smooth, out)
-    for s in range(RADII.size):
-        mine = order[edges[s] : edges[s + 1]]
-        assert np.allclose(out[s, :3], 0.5 + residual[mine].T @ with_one[mine], atol=1e-4)
-        if smooth:
-            far = distances[mine, None] * residual[mine]
-            assert np.allclose(out[s, 3:], 0.5 + far.T @ with_one[mine], atol=1e-4)
+    depths = np.repeat(RADII, np.diff(edges)) - distances[inside]
+    n_columns = (1 + squares) * (points.shape[1] + 1)
+    out = np.full((RADII.size, n_powers * rows.shape[1], n_columns), 0.5)
+    add_moments(points, origin, rows, inside, depths, edges, out)
+    return out - 0.5
 
 
-@pytest.mark.parametrize("smooth", [True, False])
-def test_scores_of_all_radii_equal_explicit_columns(smooth):
-    points, centre, distances, order, edges = shells()
-    with_one = np.hstack([points, np.ones((60, 1), dtype=np.float32)])
-    residual = np.random.default_rng(1).normal(size=(60, 3)).astype(np.float32)
-    moments = np.zeros((RADII.size, 6 if smooth else 3, 5))
-    inside = order[: edges[-1]]
-    add_moments(with_one, residual, inside, distances[inside], edges, smooth, moments)
-    scales = np.random.default_rng(2).uniform(0.5, 2, size=(RADII.size, 5))
-    scores = np.empty(RADII.size)
-    offset = -centre.astype(float)
-    piece_scores(moments, RADII.astype(float), offset, scales, smooth, scores)
+def coordinates(points, origin, squares):
+    here = np.hstack([points - origin, np.ones((len(points), 1))])
+    return np.hstack([here, here**2]) if squares else here
+
+
+def some_rows():
+    return np.random.default_rng(1).normal(size=(60, 3)).astype(np.float32)
+
+
+@pytest.mark.parametrize("squares", [True, False])
+@pytest.mark.parametrize("n_powers", [1, 2, 3])
+def test_moments_equal_their_twin(n_powers, squares):
+    points, origin, distances, order, edges = shells()
+    rows = some_rows()
+    out = moments(points, origin, rows, distances, order, edges, n_powers, squares)
+    here = coordinates(points, origin, squares)
     for s, radius in enumerate(RADII):
-        weight = np.maximum(0, 1 - distances / radius) if smooth else distances < radius
-        columns = np.hstack([points - centre, np.ones((60, 1))]) * weight[:, None] / scales[s]
-        assert scores[s] == pytest.approx(np.abs(residual.T @ columns).sum(), rel=1e-4)
+        mine = order[edges[s] : edges[s + 1]]
+        depth = (radius - distances[mine]).astype(float)
+        for power in range(n_powers):
+            twin = (rows[mine] * depth[:, None] ** power).T @ here[mine]
+            assert np.allclose(out[s, 3 * power : 3 * power + 3], twin, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_sums_inside_all_radii_equal_explicit_columns(power):
+    points, origin, distances, order, edges = shells()
+    rows = some_rows()
+    by_shell = moments(points, origin, rows, distances, order, edges, 3, False)
+    factors = np.random.default_rng(2).uniform(0.5, 2, size=(RADII.size, 5))
+    out = np.empty((3, RADII.size, 5))
+    sum_outwards(by_shell, RADII.astype(float), power, factors, out)
+    here = coordinates(points, origin, False)
+    for s, radius in enumerate(RADII):
+        depth = np.where(distances < radius, (radius - distances).astype(float) ** power, 0.0)
+        twin = rows.T @ (here * depth[:, None]) * factors[s]
+        assert np.allclose(out[:, s], twin, rtol=1e-4, atol=1e-4)

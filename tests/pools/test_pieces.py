@@ -1,6 +1,7 @@
 import naive
 import numpy as np
 import pytest
+from every_pool import all_curvatures
 from naive_pools import explicit
 
 from shareboost import ShareBoostClassifier
@@ -102,6 +103,29 @@ def test_names_of_all_radii_differ():
     pool = Pieces(6, 35).fit(X)
     names = pool.features(range(pool.n_atoms_)).names([f"x{j}" for j in range(60)])
     assert len(set(names)) == len(names)
+
+
+def test_curvatures_are_exact_where_all_rows_are_about_as_far_from_the_centre():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(500, 20))
+    X *= rng.uniform(1, 1.01, size=(500, 1)) / np.linalg.norm(X, axis=1, keepdims=True)
+    pool = Pieces(1, 9).fit(X)
+    V, weight = rng.uniform(size=(2, 500)), np.ones(500)
+    found = all_curvatures(pool, X, V, weight, [0, 500])
+    block = pool.encode(X, slice(0, 500))
+    columns = [pool.columns(block, a) / pool.scales(a)[:, None] for a in range(pool.n_atoms_)]
+    Z = np.vstack(columns)
+    truth = V @ ((Z - Z.mean(axis=1, keepdims=True)) ** 2).T
+    assert np.allclose(found, truth, rtol=1e-3)
+
+
+@pytest.mark.parametrize("form", ["smooth", "paper"])
+def test_equal_rows_of_any_size_have_a_piece(form):
+    X = np.full((10, 2), 1e200)
+    pool = Pieces(1, 1, form=form).fit(X)
+    (part,) = pool.parts(3)
+    stats = pool.stats(pool.encode(X, slice(0, 10)), pool.prepare(np.ones((3, 10))), part)
+    assert np.isfinite(pool.correlations(stats, part)).all()
 
 
 def test_every_piece_holds_the_rows_of_its_quantile():

@@ -2,6 +2,7 @@ import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from every_pool import all_curvatures
 from naive_pools import explicit
 from threadpoolctl import threadpool_limits
 
@@ -94,8 +95,34 @@ def test_offsets_are_scored_in_double_precision():
     (part,) = pool.parts(3)
     stats = pool.stats(pool.encode(X, slice(0, 3000)), pool.prepare(R), part)
     P = np.vstack(explicit(pool, X, X)).T
-    truth = np.abs(R @ (P - P.mean(axis=0))).sum(axis=0) / P.std(axis=0)
-    assert np.allclose(pool.scores(stats, part), truth, rtol=1e-6)
+    truth = R @ (P - P.mean(axis=0)) / P.std(axis=0)
+    assert np.allclose(pool.correlations(stats, part), truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize("offset", [0, 30, 256, 2048])
+def test_curvatures_survive_offsets(offset):
+    rng = np.random.default_rng(0)
+    X = (np.round(rng.normal(size=(3000, 3)) * 8) / 8 + offset).astype(np.float32)
+    V = rng.uniform(size=(2, 3000))
+    pool = Products(squares=True, linear=True).fit(X)
+    P = np.vstack(explicit(pool, X, X)).T
+    truth = V @ ((P - P.mean(axis=0)) / P.std(axis=0)) ** 2
+    found = all_curvatures(pool, X, V, np.ones(3000), [0, 3000])
+    assert np.allclose(found, truth, rtol=1e-3)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(("dtype", "unit"), [("f4", 1e-25), ("f4", 1e18), ("f8", 1e80)])
+def test_curvatures_do_not_depend_on_the_unit_of_columns(dtype, unit, make):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    X[:, 2] = 0.0
+    V = rng.uniform(size=(2, 200))
+    found = [
+        all_curvatures(Products().fit(make(data)), make(data), V, np.ones(200), [0, 90, 200])
+        for data in (X.astype(dtype), (X * unit).astype(dtype))
+    ]
+    assert np.allclose(found[0], found[1], rtol=1e-4)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])

@@ -5,6 +5,7 @@ import naive
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from every_pool import all_curvatures
 from hypothesis import given
 from hypothesis import strategies as st
 from naive_pools import explicit
@@ -180,6 +181,19 @@ def test_rows_of_tiny_weight_do_no_harm(scale):
     weight[[0, -1]] = 1e-18
     clf = ShareBoostClassifier(1, pool=Stumps(scale=scale)).fit(X, y, sample_weight=weight)
     assert clf.get_feature_names_out().tolist() == ["x0 ≤ 12.5"]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_curvatures_of_stumps_that_nearly_all_or_no_rows_pass_are_exact(make):
+    n = 40_000
+    X = np.zeros((n, 2))
+    X[7, 0], X[9, 1] = 1.0, -1.0
+    V = np.random.default_rng(0).uniform(size=(2, n))
+    pool = Stumps(scale="deviation").fit(make(X))
+    found = all_curvatures(pool, make(X), V, np.ones(n), [0, 15_000, n])
+    Z = np.vstack(explicit(pool, X, X)) / pool.scale_[:, None]
+    truth = V @ ((Z - Z.mean(axis=1, keepdims=True)) ** 2).T
+    assert np.allclose(found, truth, rtol=1e-5)
 
 
 def test_names_tell_neighbouring_thresholds_apart():

@@ -143,6 +143,9 @@ class Quadratic:
         value = 0.5 * float(z @ gradient)
         return Evaluation(z, z, value, value, gradient, float(np.abs(gradient).max()), 0.0)
 
+    def hopeless(self, place):
+        return False
+
 
 def test_adaptive_restart_keeps_nesterov_from_oscillating():
     """Without restarts the momentum of a badly conditioned problem swings past the minimum."""

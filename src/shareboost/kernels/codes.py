@@ -1,4 +1,4 @@
-"""Correlations of coded columns with residuals."""
+"""Sums of residuals times coded columns, and times their squares."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ Array = NDArray[Any]
 
 # Rows whose residuals stay in the first cache while a column's codes pass by.
 CHUNK = 1024
+# What the codes of squares are counted from: the middle of a byte.
+MIDDLE = 128
 
 
 @njit(cache=True, nogil=True, fastmath=True)
 def add_correlations(codes: Array, residual: Array, out: Array) -> None:
-    """Add ``codes @ residual.T`` to out.
+    """Add ``residual @ codes.T`` to out.
 
-    codes (c, n), small integers; residual (k, n), float32; out (c, k), float64. The
+    codes (c, n), small integers; residual (k, n), float32; out (k, c), float64. The
     innermost loop runs over rows, two classes at a time: one conversion of a code serves
     both. Classes innermost would be six times slower.
     """
@@ -34,11 +36,34 @@ def add_correlations(codes: Array, residual: Array, out: Array) -> None:
                     code = np.float32(column[i])
                     a += code * one[i]
                     b += code * two[i]
-                out[j, q] += a
-                out[j, q + 1] += b
+                out[q, j] += a
+                out[q + 1, j] += b
             if k % 2:
                 one = residual[k - 1, start:stop]
                 a = np.float32(0.0)
                 for i in range(stop - start):
                     a += np.float32(column[i]) * one[i]
-                out[j, k - 1] += a
+                out[k - 1, j] += a
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def add_moments(codes: Array, rows: Array, out: Array) -> None:
+    """Add to out the sums of rows times codes, and those of rows times their squares.
+
+    codes (c, n), bytes, less ``MIDDLE``; rows (k, n), float32; out (2, k, c), float64.
+    """
+    k, n = rows.shape
+    for start in range(0, n, CHUNK):
+        stop = min(start + CHUNK, n)
+        for j in range(codes.shape[0]):
+            column = codes[j, start:stop]
+            for q in range(k):
+                row = rows[q, start:stop]
+                first, second = np.float32(0.0), np.float32(0.0)
+                for i in range(stop - start):
+                    code = np.float32(column[i]) - np.float32(MIDDLE)
+                    product = code * row[i]
+                    first += product
+                    second += code * product
+                out[0, q, j] += first
+                out[1, q, j] += second

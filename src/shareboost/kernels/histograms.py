@@ -1,4 +1,4 @@
-"""Sums of residuals by code, and the scores of all stumps from them."""
+"""Sums of residuals by code, and those below every threshold from them."""
 
 from __future__ import annotations
 
@@ -85,16 +85,18 @@ def add_sparse(
 
 
 @njit(cache=True, nogil=True)
-def stump_scores(sums: Array, edges: Array, scores: Array) -> None:
-    """Write the l1 norm over classes of the running sum up to every bin but a column's last."""
+def running_sums(sums: Array, edges: Array, out: Array) -> None:
+    """Write the running sum up to every bin but a column's last, class by class.
+
+    sums (bins, k), as made by ``add_dense``; out (k, atoms).
+    """
     k = sums.shape[1]
+    running = np.empty(k)
     place = 0
     for j in range(edges.size - 1):
-        running = np.zeros(k)
+        running[:] = 0.0
         for b in range(edges[j], edges[j + 1] - 1):
-            norm = 0.0
             for q in range(k):
                 running[q] += sums[b, q]
-                norm += abs(running[q])
-            scores[place] = norm
+                out[q, place] = running[q]
             place += 1

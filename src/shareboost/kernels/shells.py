@@ -1,4 +1,4 @@
-"""Residual moments of the rows in the shells around a centre, and the scores of its pieces."""
+"""Moments of the rows in the shells around a centre, and of its pieces from them."""
 
 from __future__ import annotations
 
@@ -48,73 +48,75 @@ def sort_into_shells(distances: Array, squared_radii: Array, order: Array, edges
 @njit(cache=True, nogil=True)
 def add_moments(
     points: Array,
+    origin: Array,
     rows: Array,
     order: Array,
-    distances: Array,
+    depths: Array,
     edges: Array,
-    smooth: bool,
     out: Array,
 ) -> None:
-    """Add to each shell of one centre its sums of residual times coordinates.
+    """Add to each shell of one centre its sums of rows times coordinates.
 
-    points (n, p), the last coordinate 1; rows (n, k), the residual; order and distances
-    of the rows in shells and edges (s + 1,), as made by ``sort_into_shells``; out (s, k,
-    p), or (s, 2 k, p) if smooth: then the lower half has the residual times the squared
-    distance.
+    points (n, p) and origin (p,), which is subtracted; a coordinate of 1 follows. rows (n, k),
+    the residual; order and edges (s + 1,), as made by ``sort_into_shells``, and in that order
+    the depths of the rows: their shell's squared radius less their squared distance. out
+    (s, m k, c): the k rows times the powers 0 to m - 1 of the depth, by the c = p + 1
+    coordinates, or by c = 2 (p + 1), these and their squares.
     """
     k, p = rows.shape[1], points.shape[1]
+    width, n_columns = out.shape[1], out.shape[2]
     inside = edges[-1] - edges[0]
-    width = 2 * k if smooth else k
-    here = np.empty((inside, p), dtype=np.float32)
-    residual = np.empty((inside, width), dtype=np.float32)
+    here = np.empty((inside, n_columns), dtype=np.float32)
+    weighted = np.empty((inside, width), dtype=np.float32)
     for place in range(inside):
         i = order[edges[0] + place]
-        far = distances[edges[0] + place]
         for j in range(p):
-            here[place, j] = points[i, j]
+            here[place, j] = points[i, j] - origin[j]
+        here[place, p] = 1.0
+        if n_columns > p + 1:
+            for j in range(p + 1):
+                here[place, p + 1 + j] = here[place, j] * here[place, j]
         for q in range(k):
-            residual[place, q] = rows[i, q]
-        if smooth:
+            weighted[place, q] = rows[i, q]
+        factor = np.float32(1.0)
+        for power in range(1, width // k):
+            factor *= depths[edges[0] + place]
             for q in range(k):
-                residual[place, k + q] = rows[i, q] * far
-    found = np.empty((width, p), dtype=np.float32)
+                weighted[place, power * k + q] = rows[i, q] * factor
+    found = np.empty((width, n_columns), dtype=np.float32)
     for s in range(edges.size - 1):
         start, stop = edges[s] - edges[0], edges[s + 1] - edges[0]
         if stop > start:
-            np.dot(residual[start:stop].T, here[start:stop], found)
+            np.dot(weighted[start:stop].T, here[start:stop], found)
             for q in range(width):
-                for j in range(p):
+                for j in range(n_columns):
                     out[s, q, j] += found[q, j]
 
 
 @njit(cache=True, nogil=True)
-def piece_scores(
-    moments: Array,
-    squared_radii: Array,
-    offset: Array,
-    scales: Array,
-    smooth: bool,
-    scores: Array,
+def sum_outwards(
+    moments: Array, squared_radii: Array, power: int, factors: Array, out: Array
 ) -> None:
-    """Write the score of every piece around one centre.
+    """Write the sums inside every radius of one centre, of rows times a power of the depth.
 
-    moments as made by ``add_moments``; a coordinate's column is the coordinate plus its
-    offset, (p,), over its scale; scales (s, p + 1), the last that of the constant.
+    moments (s, m k, p), as made by ``add_moments`` for m > power; squared_radii (s,); factors
+    (s, p), which the sums are multiplied by; out (k, s, p).
+
+    From one radius to the next the depth of every row grows by the same step, so each power's
+    sum grows by those of the lower ones, as a binomial does. Of rows that are not negative
+    all terms are positive: no digit cancels, however thin the shells.
     """
-    n_shells, width, n_columns = moments.shape
-    k = width // 2 if smooth else width
-    inside = np.zeros((width, n_columns))
+    k, n_shells, p = out.shape
+    inside = np.zeros(((power + 1) * k, p))
     for s in range(n_shells):
-        inside += moments[s]
-        norm = 0.0
+        step = squared_radii[s] - squared_radii[s - 1] if s else 0.0
+        for lowest in range(1, power + 1):
+            for q in range((power + 1) * k - 1, lowest * k - 1, -1):
+                for j in range(p):
+                    inside[q, j] += step * inside[q - k, j]
+        for q in range((power + 1) * k):
+            for j in range(p):
+                inside[q, j] += moments[s, q, j]
         for q in range(k):
-            constant = inside[q, n_columns - 1]
-            if smooth:
-                constant -= inside[k + q, n_columns - 1] / squared_radii[s]
-            norm += abs(constant) / scales[s, n_columns - 1]
-            for j in range(n_columns - 1):
-                value = inside[q, j]
-                if smooth:
-                    value -= inside[k + q, j] / squared_radii[s]
-                norm += abs(value + offset[j] * constant) / scales[s, j]
-        scores[s] = norm
+            for j in range(p):
+                out[q, s, j] = inside[power * k + q, j] * factors[s, j]

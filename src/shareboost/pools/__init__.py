@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from .base import Features, Pool
 from .columns import ColumnFeatures, Columns
+from .groups import GroupFeatures, Groups
 from .pieces import PieceFeatures, Pieces
 from .products import ProductFeatures, Products
 from .stumps import StumpFeatures, Stumps
@@ -38,6 +39,8 @@ __all__ = [
     "ColumnFeatures",
     "Columns",
     "Features",
+    "GroupFeatures",
+    "Groups",
     "PieceFeatures",
     "Pieces",
     "Pool",

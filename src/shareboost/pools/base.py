@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
@@ -57,16 +58,31 @@ class Features(ABC):
     def names(self, input_names: Sequence[str]) -> list[str]:
         """Return a readable name for each column."""
 
+    def atom_names(self, input_names: Sequence[str]) -> list[str]:
+        """Return a readable name for each atom; that of its column where it has one."""
+        return self.names(input_names)
+
+    def reads(self, n_columns_in: int) -> sp.csr_array | None:
+        """Return which of X's columns each atom reads, (atoms, n_columns_in), as booleans.
+
+        None where every atom reads every column.
+        """
+        return None
+
     @abstractmethod
+    def take(self, places: NDArray[np.intp]) -> Self:
+        """Return the atoms at those places alone, in that order."""
+
     def first(self, n_atoms: int) -> Self:
         """Return the first ``n_atoms`` atoms alone."""
+        return self.take(np.arange(min(n_atoms, self.ids.size)))
 
 
 class Pool(BaseEstimator, ABC):
     """A large, often implicit, set of candidate features ("atoms").
 
-    A pool knows how to score all of its atoms against a residual and how to compute
-    the columns of one. It knows nothing of losses, rounds or labels.
+    A pool knows how to correlate the columns of all its atoms with a residual, and how to
+    compute the columns of one. It knows nothing of losses, rounds, rules or labels.
 
     ``stats`` must *add* over blocks of rows: the paper ranks an atom by the norm of a
     sum over examples, and the norm of a sum is not the sum of norms. Only the total
@@ -100,6 +116,24 @@ class Pool(BaseEstimator, ABC):
         """Whether X may hold NaN."""
         return False
 
+    @property
+    def choosable(self) -> NDArray[np.bool_] | None:
+        """Which atoms may be chosen, (n_atoms_,); None for all. A constant one never may."""
+        return None
+
+    @property
+    def divisors(self) -> NDArray[np.float64] | None:
+        """What the score of each atom is divided by, (n_atoms_,); None for 1."""
+        return None
+
+    def starts(self, part: slice) -> NDArray[np.intp]:
+        """Return where the columns of each atom of a part start among those of the part."""
+        return np.arange(part.stop - part.start)
+
+    def reads(self, n_columns_in: int) -> sp.csr_array | None:
+        """Return which of X's columns each atom reads, (n_atoms_, n_columns_in); None for all."""
+        return self.features(np.arange(self.n_atoms_)).reads(n_columns_in)
+
     @abstractmethod
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         """Learn what defines the atoms from rows of positive weight (default: all 1).
@@ -127,22 +161,23 @@ class Pool(BaseEstimator, ABC):
     def encode(self, X: Any, rows: slice) -> Any:
         """Return a block of rows of X in the form that ``stats`` and ``columns`` read."""
 
-    def prepare(self, residual: NDArray[np.float64]) -> Any:
-        """Return a block's residual, (k, n), in the form that ``stats`` reads.
+    def prepare(self, rows: Floats) -> Any:
+        """Return a block's numbers for each class and example, (k, n), as ``stats`` reads them.
 
-        Called once a round and block. Where there is an intercept, the residual comes
-        less its weighted mean: that equals correlating with centred columns, and no
-        atom's mean need be known.
+        Called once a round and block. They are residuals or curvatures. Where there is an
+        intercept, the residual comes less its weighted mean: that equals correlating with
+        centred columns, and no atom's mean need be known.
         """
-        return residual.astype(self.sums_dtype_)
+        return rows.astype(self.sums_dtype_)
 
     @abstractmethod
     def stats(
         self,
         data: Any,
-        residual: Any,
+        rows: Any,
         part: slice,
         out: NDArray[np.float64] | None = None,
+        squares: bool = False,
     ) -> Floats:
         """Return a statistic of the block for a part's atoms; it adds over blocks.
 
@@ -150,20 +185,29 @@ class Pool(BaseEstimator, ABC):
         ----------
         data :
             A block, as ``encode`` made it.
-        residual :
-            The block's residual, as ``prepare`` made it.
+        rows :
+            The block's residual or curvature, as ``prepare`` made it.
         part : slice
             One of ``parts()``.
         out : array, optional
             The statistic of earlier blocks, to add to and return.
+        squares : bool
+            Whether it is for ``moments``, else for ``correlations``.
         """
 
     @abstractmethod
-    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        """Return the l1 norm over classes of each atom's correlation, (atoms of the part,).
+    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        """Return the sum over examples of ``rows * column / scale``, (k, columns of the part)."""
 
-        An atom of several columns scores the sum over them, section 3.2 of the paper.
-        An atom that must never be chosen scores ``-inf``.
+    @abstractmethod
+    def moments(
+        self, stats: NDArray[np.float64], part: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sums of ``rows * column / scale`` and of ``rows * (column / scale)**2``.
+
+        Both are (k, columns of the part), and ``stats`` was made with ``squares``. Where the
+        columns are trained on about their mean, each may be taken less a number of its own,
+        the same in every call: what is asked for is a variance.
         """
 
     @abstractmethod
@@ -179,9 +223,9 @@ class Pool(BaseEstimator, ABC):
         """Return the given atoms as plain arrays, apart from the pool."""
 
 
-def by_example(residual: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return the residual one row an example, (n, k), in float32."""
-    return np.ascontiguousarray(residual.T, dtype=np.float32)
+def by_example(rows: Floats) -> NDArray[np.float32]:
+    """Return the rows of classes as one row an example, (n, k), in float32."""
+    return np.ascontiguousarray(rows.T, dtype=np.float32)
 
 
 def sums_type(dtype: np.dtype[Any], offsets: Floats, sizes: Floats) -> np.dtype[Any]:
@@ -201,6 +245,14 @@ def sums_type(dtype: np.dtype[Any], offsets: Floats, sizes: Floats) -> np.dtype[
 def added(out: NDArray[np.float64] | None, stats: Floats) -> Floats:
     """Return ``out + stats``, in place, or the stats alone where there is no ``out``."""
     return stats if out is None else np.add(out, stats, out=out)
+
+
+def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:
+    """Return ``reads`` of atoms that read one column each."""
+    n = columns.size
+    return sp.csr_array(
+        (np.ones(n, dtype=bool), columns, np.arange(n + 1)), shape=(n, n_columns_in)
+    )
 
 
 def weights_or_ones(X: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:

@@ -21,6 +21,7 @@ from .base import (
     Pool,
     added,
     float_type,
+    one_each,
     ranges,
     sums_type,
     weights_or_ones,
@@ -45,8 +46,11 @@ class ColumnFeatures(Features):
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [str(input_names[j]) for j in self.ids]
 
-    def first(self, n_atoms: int) -> ColumnFeatures:
-        return ColumnFeatures(self.ids[:n_atoms])
+    def reads(self, n_columns_in: int) -> sp.csr_array:
+        return one_each(self.ids, n_columns_in)
+
+    def take(self, places: NDArray[np.intp]) -> ColumnFeatures:
+        return ColumnFeatures(self.ids[places])
 
 
 class Columns(Pool):
@@ -90,6 +94,7 @@ class Columns(Pool):
             self.scale
         ]
         self.scale_ = np.where(self.varies_, scale, 1.0)
+        self.pivot_ = mean if centred else np.zeros_like(mean)
         self.n_atoms_ = int(mean.size)
         self.dtype_ = float_type(X.dtype)
         offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
@@ -104,30 +109,51 @@ class Columns(Pool):
             return block.astype(self.sums_dtype_, copy=False)
         return X[rows]
 
+    @property
+    def choosable(self) -> NDArray[np.bool_]:
+        return self.varies_
+
     def stats(
         self,
         data: Any,
-        residual: Floats,
+        rows: Floats,
         part: slice,
         out: NDArray[np.float64] | None = None,
+        squares: bool = False,
     ) -> Floats:
-        """Return the correlations, (k, d): ``residual @ data``."""
-        if sp.issparse(data):
-            return added(out, (data.T @ np.ascontiguousarray(residual.T)).T)
-        if data.dtype == residual.dtype:
-            return added(out, residual @ data)
-        total = np.zeros((residual.shape[0], data.shape[1]), dtype=residual.dtype)
-        for rows in _chunks(data):
-            total += residual[:, rows] @ data[rows].astype(residual.dtype)
-        return added(out, total)
+        """Return ``rows @ data``, (k, d); for squares ``rows @ z`` above ``rows @ z**2``.
 
-    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        norms = np.zeros(self.n_atoms_)
-        for correlations in stats:
-            norms += np.abs(correlations)
-        norms /= self.scale_
-        norms[~self.varies_] = -np.inf
-        return norms
+        z is the scaled data; dense ones less their mean, so that no digit cancels.
+        """
+        if sp.issparse(data):
+            by_example = np.ascontiguousarray(rows.T)
+            if not squares:
+                return added(out, (data.T @ by_example).T)
+            scaled = sp.csc_array(data.astype(np.float64))
+            scaled.data /= np.repeat(self.scale_, np.diff(scaled.indptr))
+            sums = [(z.T @ by_example).T for z in (scaled, scaled.power(2))]
+            return added(out, np.vstack(sums))
+        if data.dtype == rows.dtype and not squares:
+            return added(out, rows @ data)
+        total = np.zeros((1 + squares, rows.shape[0], data.shape[1]), dtype=rows.dtype)
+        for some in _chunks(data):
+            if squares:
+                z = ((data[some] - self.pivot_) / self.scale_).astype(rows.dtype)
+                total[0] += rows[:, some] @ z
+                total[1] += rows[:, some] @ np.square(z, out=z)
+                del z  # before the next one is made
+            else:
+                total[0] += rows[:, some] @ data[some].astype(rows.dtype)
+        return added(out, total.reshape(-1, data.shape[1]))
+
+    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        return stats / self.scale_
+
+    def moments(
+        self, stats: NDArray[np.float64], part: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        first, second = np.split(stats, 2)
+        return first, second
 
     def columns(self, data: Any, atom: int) -> NDArray[np.floating]:
         if sp.issparse(data):

@@ -97,21 +97,25 @@ class PieceFeatures(Features):
             piece[-1] = inside
 
     def names(self, input_names: Sequence[str]) -> list[str]:
-        radii = self.coordinates.unit * np.sqrt(self.squared_radii.astype(np.float64))
         names = []
-        for number, radius, digits in zip(self.numbers, radii, self.digits, strict=True):
-            piece = f"piece {number} (r = {radius:.{digits}g})"
+        for piece in self.atom_names(input_names):
             names += [f"{piece}: {name}" for name in input_names] + [piece]
         return names
 
-    def first(self, n_atoms: int) -> PieceFeatures:
-        n = n_atoms
+    def atom_names(self, input_names: Sequence[str]) -> list[str]:
+        radii = self.coordinates.unit * np.sqrt(self.squared_radii.astype(np.float64))
+        return [
+            f"piece {number} (r = {radius:.{digits}g})"
+            for number, radius, digits in zip(self.numbers, radii, self.digits, strict=True)
+        ]
+
+    def take(self, places: NDArray[np.intp]) -> PieceFeatures:
         return PieceFeatures(
-            self.ids[:n],
-            self.numbers[:n],
-            self.centres[:n],
-            self.squared_radii[:n],
-            self.digits[:n],
+            self.ids[places],
+            self.numbers[places],
+            self.centres[places],
+            self.squared_radii[places],
+            self.digits[places],
             self.coordinates,
             self.form,
         )
@@ -120,9 +124,9 @@ class PieceFeatures(Features):
 class _ShellBlock(NamedTuple):
     """Rows of a block: sorted into shells, centre by centre."""
 
-    points: NDArray[np.float32]  # (n, p + 1), in coordinates, the last 1
+    points: NDArray[np.float32]  # (n, p), in coordinates
     order: NDArray[np.unsignedinteger]  # rows, of centre c from edges[c][0] to edges[c][-1]
-    distances: NDArray[np.float32]  # squared, in that order
+    depths: NDArray[np.float32]  # in that order: a shell's squared radius less the distance
     edges: list[NDArray[np.int64]]  # of each centre's shells
     source: Any  # rows of X
 
@@ -154,7 +158,7 @@ class Pieces(Pool):
     -----
     Distances are Euclidean, so columns of unlike units should be scaled first. Each
     centre's rows are sorted into the shells between its radii once; a round's moments of
-    the residual in each shell, summed outwards, score every radius exactly at the cost of
+    the residual in each shell, summed outwards, are exact for every radius at the cost of
     one. A block of rows takes about 6 bytes for every row inside a centre's largest
     radius.
 
@@ -206,10 +210,10 @@ class Pieces(Pool):
         return self
 
     def parts(self, n_classes: int) -> list[slice]:
-        """Return ranges of whole centres."""
+        """Return ranges of whole centres, small enough for the statistic of squares."""
         check_is_fitted(self)
         n, p = self.centres_.shape
-        width = (2 if self.form == "smooth" else 1) * n_classes * (p + 1)
+        width = (1 + self._power(squares=True)) * n_classes * 2 * (p + 1)
         step = max(1, PART_BYTES * n // (8 * width * self.n_atoms_))
         edges = self.starts_[[*range(0, n, step), n]].tolist()
         return [slice(*pair) for pair in pairwise(edges)]
@@ -221,68 +225,64 @@ class Pieces(Pool):
         points = self.coordinates_.of(X[rows])
         n = len(points)
         distances, order = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.min_scalar_type(n))
-        orders, sorted_distances, edges, stop = [], [], [], 0
+        orders, depths, edges, stop = [], [], [], 0
         for c, centre in enumerate(self.centres_):
             squared_distances(points, centre, distances)
             radii = self.squared_radii_[self.starts_[c] : self.starts_[c + 1]]
             own = np.empty(radii.size + 1, dtype=np.int64)
             sort_into_shells(distances, radii, order, own)
             orders.append(order[: own[-1]].copy())
-            sorted_distances.append(distances[orders[-1]])
+            depths.append(np.repeat(radii, np.diff(own)) - distances[orders[-1]])
             edges.append(own + stop)
             stop += int(own[-1])
-        with_one = np.concatenate([points, np.ones((n, 1), dtype=np.float32)], axis=1)
-        return _ShellBlock(
-            with_one, np.concatenate(orders), np.concatenate(sorted_distances), edges, X[rows]
-        )
+        return _ShellBlock(points, np.concatenate(orders), np.concatenate(depths), edges, X[rows])
 
-    def prepare(self, residual: NDArray[np.float64]) -> NDArray[np.float32]:
-        return by_example(residual)
+    def prepare(self, rows: Floats) -> NDArray[np.float32]:
+        return by_example(rows)
 
     def stats(
         self,
         data: _ShellBlock,
-        residual: NDArray[np.float32],
+        rows: NDArray[np.float32],
         part: slice,
         out: NDArray[np.float64] | None = None,
+        squares: bool = False,
     ) -> Floats:
-        """Return the residual's moments in each shell, (shells, k or 2 k, p + 1)."""
+        """Return the rows' moments in each shell, as ``kernels.shells.add_moments`` makes them."""
         from ..kernels.shells import add_moments
 
-        smooth = self.form == "smooth"
         if out is None:
-            width = residual.shape[1] * (2 if smooth else 1)
-            out = np.zeros((part.stop - part.start, width, data.points.shape[1]))
-        for c, atoms in self._centres_of(part):
-            own = out[atoms.start - part.start : atoms.stop - part.start]
+            height = (1 + self._power(squares)) * rows.shape[1]
+            width = (1 + squares) * (data.points.shape[1] + 1)
+            out = np.zeros((part.stop - part.start, height, width))
+        origins = self._origins()
+        for c, _, own in self._centres_of(part):
             add_moments(
-                data.points, residual, data.order, data.distances, data.edges[c], smooth, own
+                data.points, origins[c], rows, data.order, data.depths, data.edges[c], out[own]
             )
         return out
 
-    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        from ..kernels.shells import piece_scores
+    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self._inside(stats, part, stats.shape[1] // (1 + self._power(squares=False)))
 
-        scores = np.empty(part.stop - part.start)
-        smooth = self.form == "smooth"
-        for c, atoms in self._centres_of(part):
-            own = slice(atoms.start - part.start, atoms.stop - part.start)
-            # A column in coordinates: less the centre, or as in X but for the unit.
-            mean, unit = self.coordinates_
-            offset = -self.centres_[c].astype(np.float64) if smooth else mean / unit
-            scales = np.repeat(self.piece_scale_[atoms, None], mean.size + 1, axis=1)
-            if not smooth:
-                scales[:, :-1] /= unit
-            radii = self.squared_radii_[atoms].astype(np.float64)
-            piece_scores(stats[own], radii, offset, scales, smooth, scores[own])
-        return scores
+    def moments(
+        self, stats: NDArray[np.float64], part: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        k = stats.shape[1] // (1 + self._power(squares=True))
+        first, second = np.split(stats, 2, axis=2)
+        return self._inside(first, part, k), self._inside(second, part, k, squares=True)
+
+    def starts(self, part: slice) -> NDArray[np.intp]:
+        return np.arange(part.stop - part.start) * (self.centres_.shape[1] + 1)
+
+    def reads(self, n_columns_in: int) -> None:
+        check_is_fitted(self)
 
     def columns(self, data: _ShellBlock, atom: int) -> Floats:
-        n, width = data.points.shape
-        out = np.empty((width, n), dtype=np.float64)
-        # In one layout, for which the distances are those of prediction to the last bit.
-        points = np.ascontiguousarray(data.points[:, :-1])
-        self.features([atom]).write(data.source, points, out)
+        n, p = data.points.shape
+        out = np.empty((p + 1, n), dtype=np.float64)
+        self.features([atom]).write(data.source, data.points, out)
         return out
 
     def scales(self, atom: int) -> NDArray[np.float64]:
@@ -325,13 +325,43 @@ class Pieces(Pool):
             )
         return np.unique(np.array(values, dtype=np.float64))
 
-    def _centres_of(self, part: slice) -> list[tuple[int, slice]]:
-        """Return the centres of a part, each with its atoms."""
+    def _centres_of(self, part: slice) -> list[tuple[int, slice, slice]]:
+        """Return the centres of a part, each with its atoms in the pool and in the part."""
         first = int(np.searchsorted(self.starts_, part.start))
         last = int(np.searchsorted(self.starts_, part.stop))
+        edges = self.starts_[first : last + 1].tolist()
         return [
-            (c, slice(int(self.starts_[c]), int(self.starts_[c + 1]))) for c in range(first, last)
+            (c, slice(a, b), slice(a - part.start, b - part.start))
+            for c, (a, b) in enumerate(pairwise(edges), start=first)
         ]
+
+    def _power(self, squares: bool) -> int:
+        """Return the power in which a row's depth inside a piece counts in its sums."""
+        return 0 if self.form == "paper" else 1 + squares
+
+    def _origins(self) -> NDArray[np.float32]:
+        """Return the coordinates at which the columns around each centre are zero."""
+        if self.form == "smooth":
+            return self.centres_
+        mean, unit = self.coordinates_
+        return np.broadcast_to((-mean / unit).astype(np.float32), self.centres_.shape)
+
+    def _inside(
+        self, stats: NDArray[np.float64], part: slice, k: int, squares: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the sums over the rows inside each piece, (k, columns of the part)."""
+        from ..kernels.shells import sum_outwards
+
+        power, times = self._power(squares), 1 + squares
+        sums = np.empty((k, stats.shape[0], stats.shape[2]))
+        units = np.ones(stats.shape[2])
+        if self.form == "paper":
+            units[:-1] = self.coordinates_.unit
+        for _, atoms, own in self._centres_of(part):
+            radii = self.squared_radii_[atoms].astype(np.float64)
+            scales = self.piece_scale_[atoms] ** times * radii**power
+            sum_outwards(stats[own], radii, power, units**times / scales[:, None], sums[:, own])
+        return sums.reshape(k, -1)
 
     def _radii_and_scales(
         self,
@@ -380,7 +410,7 @@ def _coordinates(X: Any, share: NDArray[np.float64]) -> Coordinates:
         if size > 0:  # squares of numbers up to 1, which do not overflow
             squares.append((size, float(share[rows] @ np.square(part / size).sum(axis=1))))
         largest = max(largest, size)
-    if largest == 0.0:
-        return Coordinates(mean, 1.0)
+    if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
+        return Coordinates(mean, float(np.abs(mean).max()) or 1.0)
     variance = sum(square * (size / largest) ** 2 for size, square in squares) / X.shape[1]
     return Coordinates(mean, largest * float(np.sqrt(variance)))

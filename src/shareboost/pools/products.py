@@ -32,6 +32,9 @@ from .base import (
 PART_COLUMNS = 32
 # Rows of X are read in chunks of this many when the scales are computed.
 CHUNK_ROWS = 2048
+# Beyond this many deviations from zero, a variance from float32 sums of squares is rounding:
+# they are right to 3e-7, of a thousand variances here.
+LARGEST_OFFSET_OF_SQUARES = 30.0
 
 
 @dataclass(frozen=True)
@@ -59,9 +62,17 @@ class ProductFeatures(Features):
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [_name(input_names, i, j) for i, j in zip(self.left, self.right, strict=True)]
 
-    def first(self, n_atoms: int) -> ProductFeatures:
-        n = n_atoms
-        return ProductFeatures(self.ids[:n], self.left[:n], self.right[:n], self.dtype)
+    def reads(self, n_columns_in: int) -> sp.csr_array:
+        both = np.stack([self.left, self.right], axis=1)
+        read = np.stack([(self.left >= 0) & (self.left < self.right), self.right >= 0], axis=1)
+        pointers = np.concatenate([[0], np.cumsum(read.sum(axis=1))])
+        return sp.csr_array(
+            (np.ones(pointers[-1], dtype=bool), both[read], pointers),
+            shape=(self.ids.size, n_columns_in),
+        )
+
+    def take(self, places: NDArray[np.intp]) -> ProductFeatures:
+        return ProductFeatures(self.ids[places], self.left[places], self.right[places], self.dtype)
 
 
 def _name(input_names: Sequence[str], i: int, j: int) -> str:
@@ -111,8 +122,8 @@ class Products(Pool):
                 "X has one column, of which there is no product: Products takes at least 2 "
                 "columns, or squares=True."
             )
-        unit = _largest_of_columns(X)
-        unit[unit == 0.0] = 1.0
+        self.unit_ = _largest_of_columns(X)
+        self.unit_[self.unit_ == 0.0] = 1.0
         self.scale_ = np.ones(self.n_atoms_)
         self.varies_ = np.zeros(self.n_atoms_, dtype=bool)
         share = weights_or_ones(X, weight)
@@ -121,9 +132,8 @@ class Products(Pool):
         farthest, sizes = 0.0, [1.0]
         parts = self.parts(1)
         for part in track(parts, "scales of products", len(parts)):
-            left, right = self._factors(np.arange(part.start, part.stop))
-            size = np.where(left < 0, 1.0, unit[left]) * unit[right]
-            mean, square = self._moments(X, unit, share, part)  # in units of that size
+            size = self._sizes(part)
+            mean, square = self._moments(X, share, part)  # in units of that size
             variance = np.maximum(square - mean**2, 0.0)
             # Below this, what is left of the difference is rounding.
             varies = variance > 1e-13 * square
@@ -138,6 +148,8 @@ class Products(Pool):
         none, spread = np.empty(0), np.array(sizes)
         self.dtype_ = sums_type(float_type(X.dtype), none, spread)
         self.sums_dtype_ = sums_type(self.dtype_, np.array([farthest]), none)
+        far = farthest > LARGEST_OFFSET_OF_SQUARES
+        self.squares_dtype_ = np.dtype(np.float64) if far else self.sums_dtype_
         return self
 
     def parts(self, n_classes: int) -> list[slice]:
@@ -152,38 +164,40 @@ class Products(Pool):
         check_is_fitted(self)
         return X[rows].tocsc() if sp.issparse(X) else X[rows]
 
+    @property
+    def choosable(self) -> NDArray[np.bool_]:
+        return self.varies_
+
     def stats(
         self,
         data: Any,
-        residual: Floats,
+        rows: Floats,
         part: slice,
         out: NDArray[np.float64] | None = None,
+        squares: bool = False,
     ) -> Floats:
-        """Return the correlations, (k, atoms of the part)."""
+        """Return the sums of ``rows * product``, (k, atoms of the part).
+
+        For squares those of products of columns in their units, above those of their squares.
+        """
         if out is None:
-            out = np.zeros((residual.shape[0], part.stop - part.start))
-        first = int(np.searchsorted(self.starts_, part.start, side="right")) - 2
-        if first < 0:
-            values = data.astype(residual.dtype, copy=False)
-            out += (values.T @ residual.T).T
-            return out
-        last = int(np.searchsorted(self.starts_, part.stop)) - 1
-        right = data[:, first:].astype(residual.dtype, copy=False)
-        left = right[:, : last - first]
-        for total, by_row in zip(out, residual, strict=True):
-            if sp.issparse(right):
-                found = (left.multiply(by_row[:, None]).T @ right).toarray()
-            else:
-                found = (left * by_row[:, None]).T @ right
-            for i in range(first, last):
-                start, stop = self.starts_[i + 1 : i + 3] - part.start
-                total[start:stop] += found[i - first, found.shape[1] - (stop - start) :]
+            out = np.zeros((rows.shape[0] * (1 + squares), part.stop - part.start))
+        if squares:
+            self._add_squares(data, rows.astype(self.squares_dtype_, copy=False), part, out)
+        else:
+            first = self._first_column(part)
+            self._add(data[:, first:].astype(rows.dtype, copy=False), rows, part, out)
         return out
 
-    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        norms = np.abs(stats).sum(axis=0) / self.scale_[part]
-        norms[~self.varies_[part]] = -np.inf
-        return norms
+    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        return stats / self.scale_[part]
+
+    def moments(
+        self, stats: NDArray[np.float64], part: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        first, second = np.split(stats, 2)
+        ratio = np.where(self.varies_[part], self._sizes(part) / self.scale_[part], 1.0)
+        return first * ratio, second * ratio**2
 
     def columns(self, data: Any, atom: int) -> Floats:
         return self.features([atom]).columns(data).T
@@ -203,22 +217,60 @@ class Products(Pool):
         # The last product of any first column is with the last column.
         return left, self.n_columns_in_ - (self.starts_[left + 2] - atoms)
 
+    def _sizes(self, part: slice) -> NDArray[np.float64]:
+        """Return the product of the units of each product's columns."""
+        left, right = self._factors(np.arange(part.start, part.stop))
+        return np.where(left < 0, 1.0, self.unit_[left]) * self.unit_[right]
+
+    def _first_column(self, part: slice) -> int:
+        """Return the leftmost column of a part's products."""
+        return max(0, int(np.searchsorted(self.starts_, part.start, side="right")) - 2)
+
     def _moments(
-        self, X: Any, unit: NDArray[np.float64], share: NDArray[np.float64], part: slice
+        self, X: Any, share: NDArray[np.float64], part: slice
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the weighted mean of a part's products and of their squares.
+        """Return the weighted mean of a part's products and of their squares, in their units."""
+        total = np.zeros((2, part.stop - part.start))
+        for rows in ranges(X.shape[0], CHUNK_ROWS):
+            self._add_squares(self.encode(X, rows), share[None, rows], part, total)
+        return total[0], total[1]
+
+    def _add_squares(self, data: Any, rows: Floats, part: slice, out: NDArray[np.float64]) -> None:
+        """Add the sums for the products, and below them those for their squares, to out.
 
         The columns are divided by their units, so that no square overflows.
         """
-        n = part.stop - part.start
-        mean, square = np.zeros((1, n)), np.zeros((1, n))
-        for rows in ranges(X.shape[0], CHUNK_ROWS):
-            chunk = X[rows].astype(np.float64)
-            chunk = sp.csc_array(chunk.multiply(1.0 / unit)) if sp.issparse(X) else chunk / unit
-            squared = chunk.multiply(chunk) if sp.issparse(chunk) else chunk**2
-            self.stats(chunk, share[None, rows], part, mean)
-            self.stats(squared, share[None, rows], part, square)
-        return mean[0], square[0]
+        first = self._first_column(part)
+        columns = _divided(data[:, first:], self.unit_[first:], rows.dtype)
+        squared = columns.multiply(columns) if sp.issparse(columns) else columns**2
+        for values, own in zip((columns, squared), np.split(out, 2), strict=True):
+            self._add(values, rows, part, own)
+
+    def _add(self, right: Any, rows: Floats, part: slice, out: NDArray[np.float64]) -> None:
+        """Add the sums of ``rows * product`` to out, for columns from the part's first on."""
+        if part.start < self.starts_[1]:  # the plain columns
+            out += (right.T @ rows.T).T
+            return
+        first = self._first_column(part)
+        last = int(np.searchsorted(self.starts_, part.stop)) - 1
+        left = right[:, : last - first]
+        for total, by_row in zip(out, rows, strict=True):
+            if sp.issparse(right):
+                found = (left.multiply(by_row[:, None]).T @ right).toarray()
+            else:
+                found = (left * by_row[:, None]).T @ right
+            for i in range(first, last):
+                start, stop = self.starts_[i + 1 : i + 3] - part.start
+                total[start:stop] += found[i - first, found.shape[1] - (stop - start) :]
+
+
+def _divided(data: Any, unit: NDArray[np.float64], dtype: np.dtype[Any]) -> Any:
+    """Return the columns, each divided by its unit."""
+    if not sp.issparse(data):
+        return data.astype(dtype, copy=False) / unit.astype(dtype)
+    values = sp.csc_array(data.astype(dtype))
+    values.data /= np.repeat(unit.astype(dtype), np.diff(values.indptr))
+    return values
 
 
 def _largest_of_columns(X: Any) -> NDArray[np.float64]:

@@ -22,6 +22,7 @@ from .base import (
     Pool,
     by_example,
     float_type,
+    one_each,
     weights_or_ones,
 )
 from .thresholds import column_values, digits_apart, thresholds
@@ -52,9 +53,13 @@ class StumpFeatures(Features):
             for j, threshold, digits in zip(self.column, self.threshold, self.digits, strict=True)
         ]
 
-    def first(self, n_atoms: int) -> StumpFeatures:
-        n = n_atoms
-        return StumpFeatures(self.ids[:n], self.column[:n], self.threshold[:n], self.digits[:n])
+    def reads(self, n_columns_in: int) -> sp.csr_array:
+        return one_each(self.column, n_columns_in)
+
+    def take(self, places: NDArray[np.intp]) -> StumpFeatures:
+        return StumpFeatures(
+            self.ids[places], self.column[places], self.threshold[places], self.digits[places]
+        )
 
 
 class _SparseCodes(NamedTuple):
@@ -112,7 +117,7 @@ class Stumps(Pool):
             at_least("max_bins", self.max_bins, 2, "Stumps")
         one_of("scale", self.scale, POWERS, "Stumps")
         weight = weights_or_ones(X, weight)
-        cuts, squares = [], []
+        cuts, squares, mostly = [], [], []
         for values, own in column_values(X, weight):
             cuts.append(thresholds(values, own, self.max_bins))
             mass = np.bincount(_codes(values, cuts[-1]), own, minlength=cuts[-1].size + 1)
@@ -120,7 +125,11 @@ class Stumps(Pool):
             # Summed from above: a tiny share is not the rounding of one less another.
             above = np.cumsum(mass[::-1])[-2::-1] / mass.sum()
             squares.append(below * above if centred else below)
+            mostly.append((above < below) & centred)
         self.scale_ = np.sqrt(np.concatenate([np.empty(0), *squares])) ** POWERS[self.scale]
+        # Stumps that most rows pass. Their moments are those of the rows that do not: the
+        # variance of a column of nearly all ones is no difference of two large sums.
+        self.mostly_one_ = np.concatenate([np.empty(0, dtype=bool), *mostly])
         self.thresholds_ = np.concatenate([np.empty(0), *cuts])
         # Where the atoms of each column start.
         self.starts_ = np.cumsum([0, *(cut.size for cut in cuts)])
@@ -159,37 +168,49 @@ class Stumps(Pool):
             codes[j] = _codes(X[rows, j], self._cuts(j))
         return codes
 
-    def prepare(self, residual: NDArray[np.float64]) -> NDArray[np.float32]:
-        return by_example(residual)
+    def prepare(self, rows: Floats) -> NDArray[np.float32]:
+        return by_example(rows)
 
     def stats(
         self,
         data: Any,
-        residual: NDArray[np.float32],
+        rows: NDArray[np.float32],
         part: slice,
         out: NDArray[np.float64] | None = None,
+        squares: bool = False,
     ) -> Floats:
-        """Return the residuals summed by code, (bins of the part, k)."""
+        """Return the rows summed by code, (bins of the part, k); a stump is its own square."""
         from ..kernels.histograms import add_dense, add_sparse, tag_of
 
         first, last = self._columns_of(part)
         edges = self._bin_edges(first, last)
         if out is None:
-            out = np.zeros((edges[-1], residual.shape[1]))
-        tag = tag_of(residual.shape[1])
+            out = np.zeros((edges[-1], rows.shape[1]))
+        tag = tag_of(rows.shape[1])
         if isinstance(data, _SparseCodes):
             pointers, zeros = data.pointers[first : last + 1], self.zero_codes_[first:last]
-            add_sparse(data.codes, data.examples, pointers, zeros, residual, edges, tag, out)
+            add_sparse(data.codes, data.examples, pointers, zeros, rows, edges, tag, out)
         else:
-            add_dense(data[first:last], residual, edges, tag, out)
+            add_dense(data[first:last], rows, edges, tag, out)
         return out
 
-    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        from ..kernels.histograms import stump_scores
+    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        sums = self._below(stats, part)
+        sums /= self.scale_[part]
+        return sums
 
-        scores = np.empty(part.stop - part.start)
-        stump_scores(stats, self._bin_edges(*self._columns_of(part)), scores)
-        return scores / self.scale_[part]
+    def moments(
+        self, stats: NDArray[np.float64], part: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sums for ``1[v <= threshold]``, or for it less 1 where it is mostly 1."""
+        first, last = self._columns_of(part)
+        totals = np.add.reduceat(stats, self._bin_edges(first, last)[:-1], axis=0)  # (columns, k)
+        mostly, scale = self.mostly_one_[part], self.scale_[part]
+        column = self._column_of(np.arange(part.start, part.stop)[mostly]) - first
+        sums = self._below(stats, part)
+        sums[:, mostly] -= totals[column].T
+        sums /= scale
+        return sums, sums * (np.where(mostly, -1.0, 1.0) / scale)
 
     def columns(self, data: Any, atom: int) -> Floats:
         j, place = self._place(atom)
@@ -213,6 +234,19 @@ class Stumps(Pool):
             start = int(self.starts_[j])
             digits.append(digits_apart(self._cuts(j), atom - start))
         return StumpFeatures(ids, column, self.thresholds_[ids], np.array(digits, dtype=np.intp))
+
+    def reads(self, n_columns_in: int) -> sp.csr_array:
+        check_is_fitted(self)
+        sizes = np.diff(self.starts_)
+        return one_each(np.repeat(np.arange(sizes.size), sizes), n_columns_in)
+
+    def _below(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        """Return the sums of the rows that each stump of a part is 1 for, (k, atoms)."""
+        from ..kernels.histograms import running_sums
+
+        sums = np.empty((stats.shape[1], part.stop - part.start))
+        running_sums(stats, self._bin_edges(*self._columns_of(part)), sums)
+        return sums
 
     def _cuts(self, column: int) -> NDArray[np.float64]:
         return self.thresholds_[self.starts_[column] : self.starts_[column + 1]]

@@ -93,17 +93,16 @@ class TemplateFeatures(Features):
             )
         ]
 
-    def first(self, n_atoms: int) -> TemplateFeatures:
-        n = n_atoms
+    def take(self, places: NDArray[np.intp]) -> TemplateFeatures:
         return TemplateFeatures(
-            self.ids[:n],
-            self.numbers[:n],
+            self.ids[places],
+            self.numbers[places],
             self.image_shape,
             self.unit,
-            self.templates[:n],
-            self.down[:n],
-            self.across[:n],
-            self.centres[:n],
+            [self.templates[place] for place in places],
+            [self.down[place] for place in places],
+            [self.across[place] for place in places],
+            self.centres[places],
         )
 
 
@@ -206,6 +205,7 @@ class Templates(Pool):
         self.starts_ = np.cumsum([0, *(size.n_atoms for size in self.sizes_)])
         self.n_atoms_ = int(self.starts_[-1])
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
+        self.centred_ = centred
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE_IMAGES, X.shape[0]), replace=False))
         self._calibrate(as_images(X, sample, self.image_shape_, self.unit_), centred)
         return self
@@ -230,22 +230,47 @@ class Templates(Pool):
     def stats(
         self,
         data: _ImageBlock,
-        residual: Floats,
+        rows: Floats,
         part: slice,
         out: NDArray[np.float64] | None = None,
+        squares: bool = False,
     ) -> Floats:
-        """Return correlations of the codes, (atoms of the part, k), and a row of residual sums."""
-        from ..kernels.codes import add_correlations
+        """Return the sums of rows times codes, (1, k, atoms of the part + 1), the last of rows.
+
+        For squares (2, k, atoms of the part + 1): also times the squares of the codes, which
+        then count from the middle of a byte.
+        """
+        from ..kernels.codes import add_correlations, add_moments
 
         if out is None:
-            out = np.zeros((part.stop - part.start + 1, residual.shape[0]))
-        add_correlations(data.codes[part], residual, out[:-1])
-        out[-1] += residual.sum(axis=1, dtype=np.float64)
+            out = np.zeros((1 + squares, rows.shape[0], part.stop - part.start + 1))
+        if squares:
+            add_moments(data.codes[part], rows, out[:, :, :-1])
+        else:
+            add_correlations(data.codes[part], rows, out[0, :, :-1])
+        out[0, :, -1] += rows.sum(axis=1, dtype=np.float64)
         return out
 
-    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        correlations = stats[:-1] * self.step_[part, None] + self.low_[part, None] * stats[-1]
-        return np.abs(correlations).sum(axis=1) * (self.unit_ / self.scale_[part])
+    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        ratio = self.unit_ / self.scale_[part]
+        sums = stats[0, :, :-1] * (self.step_[part] * ratio)
+        sums += stats[0, :, -1:] * (self.low_[part] * ratio)
+        return sums
+
+    def moments(
+        self, stats: NDArray[np.float64], part: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sums, where columns are centred for the columns less their middle codes."""
+        from ..kernels.codes import MIDDLE
+
+        ratio = self.unit_ / self.scale_[part]
+        step = self.step_[part] * ratio
+        first, second = stats[:, :, :-1] * np.stack([step, step**2])[:, None]
+        if self.centred_:
+            return first, second
+        middle = (self.low_[part] + np.float64(MIDDLE) * self.step_[part]) * ratio
+        total = stats[0, :, -1:]
+        return first + middle * total, second + middle * (2.0 * first + middle * total)
 
     def columns(self, data: _ImageBlock, atom: int) -> Floats:
         out = np.empty((1, data.source.shape[0]), dtype=np.float32)
@@ -280,6 +305,9 @@ class Templates(Pool):
             across,
             np.reshape(centres, (-1, 2)),
         )
+
+    def reads(self, n_columns_in: int) -> None:
+        check_is_fitted(self)
 
     def _calibrate(self, images: Images, centred: bool) -> None:
         """Set the range of every atom's codes and the scale of its column."""

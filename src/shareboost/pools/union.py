@@ -51,19 +51,44 @@ class UnionFeatures(Features):
         ]
         return [names[place] for place in self._order()]
 
-    def first(self, n_atoms: int) -> UnionFeatures:
-        which = self.which[:n_atoms]
-        members = [
-            member.first(int((which == number).sum())) for number, member in enumerate(self.members)
-        ]
-        return UnionFeatures(self.ids[:n_atoms], which, self.pool_names, members)
+    def atom_names(self, input_names: Sequence[str]) -> list[str]:
+        own = [iter(member.atom_names(input_names)) for member in self.members]
+        return [f"{self.pool_names[number]}: {next(own[number])}" for number in self.which]
+
+    def reads(self, n_columns_in: int) -> sp.csr_array | None:
+        sizes = [member.ids.size for member in self.members]
+        stacked = _stacked([member.reads(n_columns_in) for member in self.members], sizes)
+        return None if stacked is None else stacked[_side_by_side(self.which)]
+
+    def take(self, places: NDArray[np.intp]) -> UnionFeatures:
+        which = self.which[places]
+        of_members = np.cumsum([0, *(member.ids.size for member in self.members)])
+        own = (_side_by_side(self.which) - of_members[self.which])[places]
+        members = [member.take(own[which == number]) for number, member in enumerate(self.members)]
+        return UnionFeatures(self.ids[places], which, self.pool_names, members)
 
     def _order(self) -> NDArray[np.intp]:
         """Return where each column stands when the pools' columns stand side by side."""
-        of_pool = np.repeat(self.which, self.widths)
-        order = np.empty(of_pool.size, dtype=np.intp)
-        order[np.argsort(of_pool, kind="stable")] = np.arange(of_pool.size)
-        return order
+        return _side_by_side(np.repeat(self.which, self.widths))
+
+
+def _side_by_side(which: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return where each item stands when those of each pool stand together, in order."""
+    places = np.empty(which.size, dtype=np.intp)
+    places[np.argsort(which, kind="stable")] = np.arange(which.size)
+    return places
+
+
+def _stacked(reads: list[sp.csr_array | None], sizes: list[int]) -> sp.csr_array | None:
+    """Return what all pools' atoms read, one pool below the other; None if all of it."""
+    n_columns_in = next((own.shape[1] for own in reads if own is not None), None)
+    if n_columns_in is None:
+        return None
+    full = [
+        sp.csr_array(np.ones((size, n_columns_in), dtype=bool)) if own is None else own
+        for own, size in zip(reads, sizes, strict=True)
+    ]
+    return sp.vstack(full, format="csr")
 
 
 class Union(Pool):
@@ -111,8 +136,38 @@ class Union(Pool):
         self.dtype_ = np.result_type(*(pool.dtype_ for pool in self.pools_))
         return self
 
-    def prepare(self, residual: NDArray[np.float64]) -> list[Any]:
-        return [pool.prepare(residual) for pool in self.pools_]
+    def prepare(self, rows: Floats) -> list[Any]:
+        return [pool.prepare(rows) for pool in self.pools_]
+
+    @property
+    def choosable(self) -> NDArray[np.bool_] | None:
+        own = [pool.choosable for pool in self.pools_]
+        if all(mask is None for mask in own):
+            return None
+        return np.concatenate(
+            [
+                np.ones(pool.n_atoms_, dtype=bool) if mask is None else mask
+                for pool, mask in zip(self.pools_, own, strict=True)
+            ]
+        )
+
+    @property
+    def divisors(self) -> NDArray[np.float64]:
+        return np.concatenate(
+            [
+                np.full(pool.n_atoms_, cost) * (1.0 if pool.divisors is None else pool.divisors)
+                for pool, cost in zip(self.pools_, self.costs_, strict=True)
+            ]
+        )
+
+    def starts(self, part: slice) -> NDArray[np.intp]:
+        number, own = self._own(part)
+        return self.pools_[number].starts(own)
+
+    def reads(self, n_columns_in: int) -> sp.csr_array | None:
+        check_is_fitted(self)
+        sizes = [pool.n_atoms_ for pool in self.pools_]
+        return _stacked([pool.reads(n_columns_in) for pool in self.pools_], sizes)
 
     @property
     def rounding(self) -> float:
@@ -133,17 +188,24 @@ class Union(Pool):
     def stats(
         self,
         data: list[Any],
-        residual: list[Any],
+        rows: list[Any],
         part: slice,
         out: NDArray[np.float64] | None = None,
+        squares: bool = False,
     ) -> Floats:
         """Return the statistic of the one pool that the part belongs to."""
         number, own = self._own(part)
-        return self.pools_[number].stats(data[number], residual[number], own, out)
+        return self.pools_[number].stats(data[number], rows[number], own, out, squares)
 
-    def scores(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
         number, own = self._own(part)
-        return self.pools_[number].scores(stats, own) / self.costs_[number]
+        return self.pools_[number].correlations(stats, own)
+
+    def moments(
+        self, stats: NDArray[np.float64], part: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        number, own = self._own(part)
+        return self.pools_[number].moments(stats, own)
 
     def columns(self, data: list[Any], atom: int) -> Floats:
         number, own = self.member(atom)

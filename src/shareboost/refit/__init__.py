@@ -27,6 +27,7 @@ class Status:
     """How a refit ended."""
 
     loss: float  # L at the end, without the penalty
+    objective: float  # F at the end, with it
     iterations: int
     gradient: float  # largest l1 norm, over classes and columns, of a chosen atom's gradient
     tolerance: float
@@ -50,16 +51,17 @@ class Refit:
 
     @may_overflow
     def __call__(
-        self, rows: Rows, W: NDArray[np.float64], tolerance: float
+        self, rows: Rows, W: NDArray[np.float64], tolerance: float, goal: float = np.inf
     ) -> tuple[NDArray[np.float64], Status]:
         """Return the minimiser found from W, (k, n_columns), and how the search ended.
 
         Stops once no atom's columns of the gradient have an l1 norm above ``tolerance``,
         the norm by which atoms are chosen. Columns appended since W was made start from zero.
+        L-BFGS stops also where it has no hope to come below ``goal``.
         """
         missing = rows.n_columns - W.shape[1]
         W = np.pad(W, ((0, 0), (0, missing)))
-        objective = Objective(rows, self.loss, self.penalty, self.alpha, W)
+        objective = Objective(rows, self.loss, self.penalty, self.alpha, W, goal)
         end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
         if not np.isfinite(end.value):
             raise FloatingPointError(
@@ -67,7 +69,7 @@ class Refit:
                 f"margin={self.loss.margin:g} or the scale of the columns is too large."
             )
         advice = self._advice(iterations, rows.pool.dtype_)
-        return end.W, Status(end.loss, iterations, end.reached, tolerance, advice)
+        return end.W, Status(end.loss, end.value, iterations, end.reached, tolerance, advice)
 
     def _advice(self, iterations: int, dtype: np.dtype[Any]) -> str:
         if iterations >= self.max_iter:

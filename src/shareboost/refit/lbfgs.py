@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from .line_search import line_search
-from .objective import Evaluation, Objective, Vector
+from .objective import Evaluation, Function, Vector
 
 MEMORY = 20
 # Steps that lower neither the value nor the gradient, beyond rounding, before giving up.
@@ -16,7 +16,7 @@ PATIENCE = 30
 Pairs = deque[tuple[Vector, Vector, float]]
 
 
-def lbfgs(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:
+def lbfgs(objective: Function, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:
     """Return the point where ``reached <= tolerance``, and the iterations taken.
 
     Nocedal and Wright, Numerical Optimization (2006), algorithm 7.5, in coordinates
@@ -28,7 +28,7 @@ def lbfgs(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evalua
     restarted = False
     lowest, idle = here.reached, 0
     for iteration in range(max_iter):
-        if here.reached <= tolerance:
+        if here.reached <= tolerance or objective.hopeless(here):
             return here, iteration
         there = line_search(objective, here, -_inverse_hessian_product(pairs, here.gradient))
         if there is None and pairs and not restarted:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from .objective import Evaluation, Objective, Vector
+from .objective import Evaluation, Function, Vector
 
 # Sufficient decrease, and the share of the slope that may remain.
 DECREASE, SLOPE = 1e-4, 0.9
 MOST_TRIALS = 40
 
 
-def line_search(objective: Objective, here: Evaluation, direction: Vector) -> Evaluation | None:
+def line_search(objective: Function, here: Evaluation, direction: Vector) -> Evaluation | None:
     """Return a point along ``direction`` that meets the approximate Wolfe conditions.
 
     Those of Hager and Zhang (2005), which still work where the decrease is below the

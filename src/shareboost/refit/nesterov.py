@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .objective import Evaluation, Objective
+from .objective import Evaluation, Function
 
 
-def nesterov(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:
+def nesterov(objective: Function, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:
     """Return the point where ``reached <= tolerance``, and the iterations taken.
 
     Accelerated gradient (Nesterov 2004) with a step length found by backtracking and

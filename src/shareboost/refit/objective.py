@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,23 @@ class Evaluation(NamedTuple):
     noise: float  # differences of values below this are rounding
 
 
+def noise(rows: Rows, value: float) -> float:
+    """Return below what a difference from that value of F is rounding."""
+    return 10.0 * float(np.finfo(rows.pool.dtype_).eps) * abs(value)
+
+
+class Function(Protocol):
+    """What a solver that needs no curvature minimises, from ``start``."""
+
+    start: Evaluation
+
+    def evaluate(self, z: Vector) -> Evaluation:
+        """Return the function and its gradient at z."""
+
+    def hopeless(self, place: Evaluation) -> bool:
+        """Return whether there is no point in going on from there."""
+
+
 class Objective:
     r"""F(W) = L(W) + alpha * penalty(W) over the selected columns.
 
@@ -47,12 +65,14 @@ class Objective:
         penalty: Penalty,
         alpha: float,
         W: NDArray[np.float64],
+        goal: float = np.inf,
     ):
+        self.goal = goal
         self.rows = rows
         self.loss = loss
         self.penalty = penalty
         self.alpha = alpha
-        at_start = self._at(W)
+        at_start = self.at(W)
         curvature = self._mean_curvature()  # a
         first = int(rows.intercept)
         ridge = np.zeros(W.shape[1])
@@ -63,12 +83,20 @@ class Objective:
 
     def moved_to(self, place: Evaluation) -> Objective:
         """Return the same function in coordinates chosen at another point."""
-        return Objective(self.rows, self.loss, self.penalty, self.alpha, place.W)
+        return Objective(self.rows, self.loss, self.penalty, self.alpha, place.W, self.goal)
+
+    def hopeless(self, place: Evaluation) -> bool:
+        """Return whether F seems to stay above the goal from here.
+
+        In these coordinates the curvature is near one, so that about half the gradient's
+        square is left to gain; up to three times that is hoped for.
+        """
+        return place.value - 1.5 * float(place.gradient @ place.gradient) > self.goal
 
     def evaluate(self, z: Vector) -> Evaluation:
         """Return F and its gradient at z."""
         W = self.weights(z)
-        return self._evaluation(W, z, *self._at(W))
+        return self._evaluation(W, z, *self.at(W))
 
     def weights(self, z: Vector) -> NDArray[np.float64]:
         """Return W, (k, n_columns), from z."""
@@ -94,7 +122,7 @@ class Objective:
         )
         return self._into_z(product)
 
-    def _at(self, W: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
+    def at(self, W: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
         """Return L, F and F's gradient in W."""
         loss, gradient = self.rows.evaluate(W, self.loss)
         loss /= self.rows.total_weight
@@ -112,17 +140,14 @@ class Objective:
         value: float,
         gradient: NDArray[np.float64],
     ) -> Evaluation:
-        norms = np.add.reduceat(np.abs(gradient).sum(axis=0), self.rows.starts)
+        norms = np.add.reduceat(np.abs(gradient).sum(axis=0), self.rows.starts[:-1])
         reached = float(norms.max(initial=0.0))
-        noise = 10.0 * self._rounding * abs(value)
-        return Evaluation(W, z, loss, value, self._into_z(gradient), reached, noise)
+        return Evaluation(
+            W, z, loss, value, self._into_z(gradient), reached, noise(self.rows, value)
+        )
 
     def _into_z(self, gradient: NDArray[np.float64]) -> Vector:
         return self.factor.divide_transposed(gradient / self.unit).ravel()
-
-    @property
-    def _rounding(self) -> float:
-        return float(np.finfo(self.rows.pool.dtype_).eps)
 
     def _mean_curvature(self) -> float:
         """Return the mean curvature of L in a score, at the point evaluated last."""
@@ -134,3 +159,32 @@ class Objective:
 
         (total,) = self.rows.total(part)
         return max(float(total) / self.rows.total_weight, SMALLEST_CURVATURE)
+
+
+class Subspace:
+    """The objective at ``W + expand(z)``, where ``expand`` is linear and ``reduce`` its adjoint."""
+
+    def __init__(
+        self,
+        whole: Objective,
+        W: NDArray[np.float64],
+        expand: Callable[[Vector], NDArray[np.float64]],
+        reduce: Callable[[NDArray[np.float64]], Vector],
+    ):
+        self.whole = whole
+        self.W = W
+        self.expand = expand
+        self.reduce = reduce
+        self.start = self.evaluate(np.zeros_like(reduce(W)))
+
+    def evaluate(self, z: Vector) -> Evaluation:
+        """Return F and its gradient at z."""
+        W = self.W + self.expand(z)
+        loss, value, slope = self.whole.at(W)
+        gradient = self.reduce(slope)
+        reached = float(np.abs(gradient).sum())
+        return Evaluation(W, z, loss, value, gradient, reached, noise(self.whole.rows, value))
+
+    def hopeless(self, place: Evaluation) -> bool:
+        """Return False: there is no goal."""
+        return False

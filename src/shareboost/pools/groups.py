@@ -1,0 +1,166 @@
+"""Groups of columns as candidates, each chosen whole, section 3.2 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..arguments import one_of
+from .base import Atoms, Features, Floats, Pool
+from .columns import ColumnFeatures, Columns
+
+SCORES = ("sum", "mean")
+
+
+@dataclass(frozen=True)
+class GroupFeatures(Features):
+    """Chosen groups: the columns of X in each."""
+
+    ids: NDArray[np.intp]
+    labels: NDArray[Any]  # of each group
+    members: list[NDArray[np.intp]]  # its columns
+
+    @property
+    def widths(self) -> NDArray[np.intp]:
+        return np.array([own.size for own in self.members], dtype=np.intp)
+
+    def columns(self, X: Any) -> Any:
+        return self._columns().columns(X)
+
+    def names(self, input_names: Sequence[str]) -> list[str]:
+        return self._columns().names(input_names)
+
+    def atom_names(self, input_names: Sequence[str]) -> list[str]:
+        return [str(label) for label in self.labels]
+
+    def reads(self, n_columns_in: int) -> sp.csr_array:
+        flat = self._columns().ids
+        pointers = np.cumsum([0, *self.widths])
+        ones = np.ones(flat.size, dtype=bool)
+        return sp.csr_array((ones, flat, pointers), shape=(self.ids.size, n_columns_in))
+
+    def take(self, places: NDArray[np.intp]) -> GroupFeatures:
+        members = [self.members[place] for place in places]
+        return GroupFeatures(self.ids[places], self.labels[places], members)
+
+    def _columns(self) -> ColumnFeatures:
+        return ColumnFeatures(np.concatenate([np.empty(0, dtype=np.intp), *self.members]))
+
+
+class Groups(Pool):
+    """Groups of X's columns; choosing one chooses all of its columns.
+
+    ``ShareBoostClassifier(groups=...)`` makes this pool.
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_columns,)
+        The label of each column's group. The atoms are the groups in the order of their
+        sorted labels.
+    scale : {"deviation", "maxabs", "none"}, default="deviation"
+        What a column is divided by, as in ``Columns``.
+    score : {"sum", "mean"}, default="sum"
+        A group's score is the sum of its columns' scores (section 3.2 of the paper), or
+        that sum over the number of columns.
+
+    Notes
+    -----
+    A group is chosen with its constant columns, if it has others.
+    """
+
+    def __init__(self, groups: ArrayLike, scale: str = "deviation", score: str = "sum"):
+        self.groups = groups
+        self.scale = scale
+        self.score = score
+
+    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        one_of("score", self.score, SCORES, "Groups")
+        self.labels_, which = group_labels(self.groups, X.shape[1])
+        self.columns_ = Columns(self.scale).fit(X, weight, centred)
+        self.order_ = np.argsort(which, kind="stable")
+        self.starts_ = np.searchsorted(which[self.order_], np.arange(self.labels_.size + 1))
+        self.n_atoms_ = int(self.labels_.size)
+        self.dtype_ = self.columns_.dtype_
+        self.sums_dtype_ = self.columns_.sums_dtype_
+        return self
+
+    @property
+    def choosable(self) -> NDArray[np.bool_]:
+        return np.logical_or.reduceat(self.columns_.varies_[self.order_], self.starts_[:-1])
+
+    @property
+    def divisors(self) -> NDArray[np.float64] | None:
+        return np.diff(self.starts_).astype(np.float64) if self.score == "mean" else None
+
+    def starts(self, part: slice) -> NDArray[np.intp]:
+        return self.starts_[:-1]
+
+    def encode(self, X: Any, rows: slice) -> Any:
+        check_is_fitted(self)
+        return self.columns_.encode(X, rows)
+
+    def stats(
+        self,
+        data: Any,
+        rows: Floats,
+        part: slice,
+        out: NDArray[np.float64] | None = None,
+        squares: bool = False,
+    ) -> Floats:
+        """Return the statistic of all columns, in the order of X."""
+        return self.columns_.stats(data, rows, part, out, squares)
+
+    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+        return self.columns_.correlations(stats, part)[:, self.order_]
+
+    def moments(
+        self, stats: NDArray[np.float64], part: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        first, second = self.columns_.moments(stats, part)
+        return first[:, self.order_], second[:, self.order_]
+
+    def columns(self, data: Any, atom: int) -> Floats:
+        found = data[:, self._members(atom)]
+        return (found.toarray() if sp.issparse(found) else found).T
+
+    def scales(self, atom: int) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.columns_.scale_[self._members(atom)]
+
+    def features(self, atoms: Atoms) -> GroupFeatures:
+        check_is_fitted(self)
+        ids = np.asarray(atoms, dtype=np.intp)
+        return GroupFeatures(ids, self.labels_[ids], [self._members(atom) for atom in ids])
+
+    def _members(self, atom: int) -> NDArray[np.intp]:
+        return self.order_[self.starts_[atom] : self.starts_[atom + 1]]
+
+
+def group_labels(groups: ArrayLike, n_columns: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the sorted labels of the groups, and the number of each column's group."""
+    labels = np.asarray(groups)
+    if labels.ndim != 1 or labels.size != n_columns:
+        raise ValueError(
+            f"groups has {_size(labels)}, and X {n_columns} columns: it takes the label of a "
+            "group for each column."
+        )
+    try:
+        unique, which = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise ValueError(
+            "groups mixes labels that cannot be sorted: it takes labels that are all text or all "
+            "numbers."
+        ) from None
+    if unique.dtype.kind in "fc" and np.isnan(unique).any():
+        raise ValueError("groups has NaN among its labels: it takes a label for every column.")
+    return unique, which.astype(np.intp)
+
+
+def _size(labels: NDArray[Any]) -> str:
+    return f"{labels.size} labels" if labels.ndim == 1 else f"the shape {labels.shape}"

@@ -1,0 +1,140 @@
+"""A fitted classifier: all that reads the path, and nothing of how it was made."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax, softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+
+from .model import Model
+from .path import Path
+from .pools import Pool, takes_nan
+from .validation import SPARSE
+
+
+class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """What an estimator with the attributes of ``fitted_attributes`` can do."""
+
+    n_features: int | None
+    pool: str | Pool
+    classes_: NDArray[Any]
+    coef_: NDArray[np.float64]
+    intercept_: NDArray[np.float64]
+    selected_: NDArray[np.intp]
+    path_: Path
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores, (n_samples, n_classes).
+
+        For two classes, that of the second less that of the first, (n_samples,).
+        """
+        return _decision(self._model().scores(self._check_rows(X)))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of the highest score for each row; ties go to the first class."""
+        scores = self._model().scores(self._check_rows(X))
+        return self.classes_[scores.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the softmax of the scores, (n_samples, n_classes).
+
+        With ``margin=0`` these are the probabilities of logistic regression. A margin
+        trains for the decision: the order of classes is right, the values are not
+        calibrated.
+        """
+        return softmax(self._model().scores(self._check_rows(X)), axis=1)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithm of ``predict_proba``, (n_samples, n_classes)."""
+        return log_softmax(self._model().scores(self._check_rows(X)), axis=1)
+
+    def transform(self, X: Any) -> Any:
+        """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
+        model = self._model()
+        return model.features.columns(self._check_rows(X))
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
+        """Return the names of the chosen columns, in the order chosen."""
+        model = self._model()
+        names = _check_feature_names_in(self, input_features)
+        return np.asarray(model.features.names(names), dtype=object)
+
+    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        """Yield the decision function of the first 1, 2, ... features."""
+        yield from (_decision(scores) for scores in self._staged_scores(X))
+
+    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        """Yield the predictions of the first 1, 2, ... features."""
+        yield from (self.classes_[scores.argmax(axis=1)] for scores in self._staged_scores(X))
+
+    def at(self, t: int) -> Self:
+        """Return the classifier of the first ``t`` features, from the same run.
+
+        Its weights are those of round t, refit to ``refit_tol`` of its score; only the
+        last round's are refit to ``tol / 10``.
+        """
+        check_is_fitted(self)
+        path = self.path_.first(t)
+        shorter = copy.copy(self).set_params(n_features=max(1, int(t)))
+        shorter.__dict__.update(fitted_attributes(self, self.classes_, path, len(path)))
+        return shorter
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = takes_nan(self.pool)
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _model(self) -> Model:
+        check_is_fitted(self)
+        places, _ = self.path_.places(self.selected_.size)
+        return Model(self.path_.features.take(places), self.coef_, self.intercept_)
+
+    def _check_rows(self, X: Any) -> Any:
+        check_is_fitted(self)
+        finite = "allow-nan" if self.path_.features.allows_nan else True
+        return validate_data(self, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite)
+
+    def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:
+        check_is_fitted(self)
+        columns = self.path_.features.columns(self._check_rows(X))
+        if sp.issparse(columns):
+            columns = columns.toarray()
+        for t in range(1, len(self.path_) + 1):
+            model = self.path_.at(t)
+            _, own = self.path_.places(t)
+            yield columns[:, own] @ model.coef.T + model.intercept
+
+
+def _decision(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the scores as scikit-learn wants them: a difference for two classes."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
+def fitted_attributes(
+    checked: Predictor, classes: NDArray[Any], path: Path, t: int
+) -> dict[str, Any]:
+    """Return all that a classifier of t features holds, by attribute name.
+
+    ``checked`` holds what validation learned of X.
+    """
+    model = path.at(t)
+    inputs = ("n_features_in_", "feature_names_in_", "groups_")
+    return {
+        **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
+        "classes_": classes,
+        "path_": path.copy(),  # a run may go on from here without this fit
+        "selected_": model.features.ids,
+        "coef_": model.coef,
+        "intercept_": model.intercept,
+        "n_iter_": path.n_iter,
+    }

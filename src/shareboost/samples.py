@@ -1,0 +1,78 @@
+"""Rows with labels and weights: those to train on, and those held out."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_array, validate_data
+
+from .losses import Labels
+from .validation import SPARSE, sample_weights
+
+
+class Sample(NamedTuple):
+    """Rows of X, their labels ``0 .. n_classes - 1`` and their weights."""
+
+    X: Any
+    y: Labels
+    weight: NDArray[np.float64]
+
+    def take(self, rows: NDArray[np.intp]) -> Sample:
+        """Return some of the rows."""
+        return Sample(self.X[rows], self.y[rows], self.weight[rows])
+
+    def weighted(self) -> Sample:
+        """Return the rows of positive weight."""
+        return self if self.weight.min() > 0 else self.take(np.flatnonzero(self.weight))
+
+
+def split(sample: Sample, fraction: float, random_state: Any) -> tuple[Sample, Sample]:
+    """Return the rows to train on and that fraction of every class, held out."""
+    try:
+        rows = train_test_split(
+            np.arange(sample.y.size),
+            test_size=fraction,
+            stratify=sample.y,
+            random_state=random_state,
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"validation_fraction={fraction} cannot be held out of {sample.y.size} rows of "
+            f"positive weight: {error}"
+        ) from None
+    train, held_out = (sample.take(np.sort(part)) for part in rows)
+    return train, held_out
+
+
+def evaluation_sample(checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any) -> Sample:
+    """Return ``eval_set``, (X, y) or (X, y, sample_weight), checked against the training data."""
+    if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
+        raise ValueError(
+            "eval_set takes one pair (X, y), or (X, y, sample_weight), of held-out rows; it got "
+            f"{type(eval_set).__name__}"
+            + (f" of {len(eval_set)} entries." if hasattr(eval_set, "__len__") else ".")
+        )
+    X, y, *weights = eval_set
+    try:
+        data = validate_data(
+            checked, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite
+        )
+    except ValueError as error:
+        raise ValueError(f"eval_set is not valid: {error}") from None
+    labels = check_array(y, ensure_2d=False, dtype=None, input_name="y of eval_set")
+    if labels.ndim != 1 or labels.size != data.shape[0]:
+        raise ValueError(
+            f"eval_set has {data.shape[0]} rows and labels of the shape {labels.shape}: it takes "
+            "a label a row."
+        )
+    if unknown := sorted(set(labels.tolist()) - set(classes.tolist()), key=str):
+        raise ValueError(
+            f"eval_set has the label {unknown[0]!r}, which y does not hold: it takes the labels "
+            f"{classes.tolist()}."
+        )
+    index = np.searchsorted(classes, labels)
+    sample_weight = weights[0] if weights else None
+    return Sample(data, index.astype(np.intp), sample_weights(sample_weight, data))

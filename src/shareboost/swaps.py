@@ -1,0 +1,160 @@
+"""Exchanging a chosen atom that later ones made useless for a better one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .losses import LogisticLoss
+from .refit import Refit, Status
+from .refit.objective import Objective, noise
+from .rows import Rows, may_overflow
+from .select import ROUNDING, Selector
+
+Matrix = NDArray[np.float64]
+
+# Atoms that may come in, and exchanges of one round that may fail, one after the other.
+CANDIDATES = 5
+TRIED = 3
+# The model's losses, of examples that are nearly right, are too large: up to this often.
+PESSIMISM = 4.0
+
+
+class Fit(NamedTuple):
+    """Weights of the atoms now in the rows, and how their refit ended."""
+
+    W: Matrix
+    status: Status
+
+
+class Plan(NamedTuple):
+    """An exchange that a quadratic model has something to say for."""
+
+    change: float  # of the objective, by the model
+    new: int
+    place: int  # of the atom that goes
+    W: Callable[[], Matrix]  # where the model has its minimum
+
+
+def exchange(
+    selector: Selector, fit: Fit, tolerance: float
+) -> tuple[Fit, tuple[tuple[int, int], ...]]:
+    """Return the fit after all exchanges that lower the objective, and these as (out, in).
+
+    Every exchange is tried: the objective after a refit to the tolerance must be lower than
+    before by more than rounding, or all is put back. So it never rises, no set of atoms
+    comes twice, and the exchanges end. At most as many are made as there are atoms.
+    """
+    made: list[tuple[int, int]] = []
+    for _ in selector.rows.chosen:
+        better = _exchanged(selector, fit, tolerance)
+        if better is None:
+            break
+        fit, pair = better
+        made.append(pair)
+    return fit, tuple(made)
+
+
+def _exchanged(
+    selector: Selector, fit: Fit, tolerance: float
+) -> tuple[Fit, tuple[int, int]] | None:
+    """Make the first exchange that lowers the objective, of those that promise most."""
+    rows, refit = selector.rows, selector.refit
+    atoms = rows.atoms
+    goal = fit.status.objective - noise(rows, fit.status.objective)
+    for plan in _plans(selector, fit)[:TRIED]:
+        rows.append(plan.new)
+        removed = rows.remove(plan.place)
+        better = Fit(*refit(rows, plan.W(), tolerance, goal))
+        if better.status.objective < goal:
+            return better, (atoms[plan.place], plan.new)
+        rows.restore(removed)
+        rows.remove(len(atoms))
+    return None
+
+
+@may_overflow
+def _plans(selector: Selector, fit: Fit) -> list[Plan]:
+    """Return exchanges that may lower the objective, those that promise most first."""
+    rows, terms = selector.rows, selector.terms
+    atoms = rows.atoms
+    rest = {
+        place: atoms[:place] + atoms[place + 1 :]
+        for place, atom in enumerate(atoms)
+        if atom not in terms.owned
+    }
+    spent = terms.spent(atoms)
+    freed = max((spent - terms.spent(others) for others in rest.values()), default=0.0)
+    found = selector.ranked(fit.W, CANDIDATES, limit=freed)
+    model = _Quadratic(rows, selector.refit, fit.W)
+    plans = []
+    for new in found:
+        places = [
+            place
+            for place, others in rest.items()
+            if terms.spent((*others, new.atom)) <= spent * (1.0 + ROUNDING)
+        ]
+        rows.append(new.atom)
+        plans += model.plans(places)
+        rows.remove(len(atoms))
+    return sorted(plans, key=lambda plan: plan.change)
+
+
+class _Quadratic:
+    """A quadratic model of the objective about W.
+
+    The curvature in the weights of class q is that class's mean curvature a_q times the
+    Gram matrix (plus the penalty's), whose inverse is A. A new atom gains
+    ``g S^-1 g / 2 a_q``, with g its gradient and S what the chosen columns do not explain of
+    its own, and moves all weights; leaving out the columns J then loses
+    ``a_q w_J (A_JJ)^-1 w_J / 2``.
+    """
+
+    def __init__(self, rows: Rows, refit: Refit, W: Matrix):
+        self.rows = rows
+        self.W = W
+        # Leaves the residuals at W in the blocks.
+        factor = Objective(rows, refit.loss, refit.penalty, refit.alpha, W).factor
+        inverse = factor.divide(np.eye(W.shape[1]))
+        self.A = inverse.T @ inverse
+        (total,) = rows.total(
+            lambda block: (LogisticLoss.curvatures(block.residual, block.weight).sum(axis=1),)
+        )
+        self.a = np.maximum(total / rows.total_weight, np.finfo(np.float64).tiny)[:, None]
+
+    def plans(self, places: list[int]) -> list[Plan]:
+        """Return the exchanges of the atoms at those places for the one appended last."""
+        rows = self.rows
+        *starts, start, stop = rows.starts
+        (g,) = rows.total(lambda block: (block.residual @ block.columns[start:stop].T,))
+        g /= rows.total_weight
+        border = rows.gram.border  # (new, old + new)
+        U = border[:, :start] @ self.A
+        S = border[:, start:] - U @ border[:, :start].T
+        # Columns that the chosen ones explain up to rounding gain nothing.
+        least = np.sqrt(np.finfo(np.float64).eps) * np.trace(border[:, start:])
+        if not np.linalg.eigvalsh(S)[0] > least:
+            return []
+        step = np.linalg.solve(S, g.T).T / self.a  # (k, new)
+        gain = 0.5 * float(np.sum(step * g))
+        W = self.W + step @ U
+        V: Matrix = np.asarray(np.linalg.solve(S, U), dtype=np.float64)  # (new, old)
+        plans = []
+        for place in places:
+            J = slice(*[*starts, start][rows.intercept + place :][:2])
+            own = self.A[J, J] + U[:, J].T @ V[:, J]
+            part = np.linalg.solve(own, W[:, J].T).T  # (k, width)
+            loss = 0.5 * float(np.sum(self.a * part * W[:, J]))
+            if loss < PESSIMISM * gain:
+                end = partial(self._end, W, step, U, V, J, part)
+                plans.append(Plan(loss - gain, rows.atoms[-1], place, end))
+        return plans
+
+    def _end(self, W: Matrix, step: Matrix, U: Matrix, V: Matrix, J: slice, part: Matrix) -> Matrix:
+        """Return the weights without the columns J and with the new ones last."""
+        old = W - part @ (self.A[J] + U[:, J].T @ V)
+        return np.hstack([np.delete(old, J, axis=1), -step + part @ V[:, J].T])

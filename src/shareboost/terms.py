@@ -1,0 +1,55 @@
+"""What may be chosen, what it costs, and what is owned already: the terms of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Atoms = tuple[int, ...]
+
+# An atom that is paid for already counts as this share of the cheapest price: were it
+# quite free, a run would use up its features on the first sensor it pays for.
+FREE = 0.1
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Prices of items, and which items each atom needs.
+
+    An item (an atom itself, a column of X, a group of columns) is paid for once: atoms that
+    need only items which are paid for cost nothing more. What the owned atoms need is paid
+    for from the start.
+    """
+
+    prices: Vector  # of each item
+    needs: sp.csr_array | None = None  # (atoms, items), 0 or 1; None: every atom is its own item
+    forbidden: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    owned: Atoms = ()
+    budget: float = np.inf
+
+    def costs(self, chosen: Atoms) -> Vector:
+        """Return what each atom would cost after the chosen ones."""
+        unpaid = np.where(self._paid(chosen), 0.0, self.prices)
+        return unpaid if self.needs is None else self.needs @ unpaid
+
+    def spent(self, chosen: Atoms) -> float:
+        """Return what the chosen atoms cost together, but for those owned."""
+        new = self._paid(chosen) & ~self._paid(())
+        return float(self.prices[new].sum())
+
+    def counted(self, costs: Vector) -> Vector:
+        """Return what scores are divided by: the costs, and a little for what is free."""
+        return np.where(costs > 0.0, costs, FREE * self.prices.min())
+
+    def _paid(self, chosen: Atoms) -> NDArray[np.bool_]:
+        """Return which items are paid for."""
+        atoms = np.array([*self.owned, *chosen], dtype=np.intp)
+        if self.needs is not None:
+            return np.asarray(self.needs[atoms].sum(axis=0)).ravel() > 0
+        paid = np.zeros(self.prices.size, dtype=bool)
+        paid[atoms] = True
+        return paid

@@ -1,0 +1,279 @@
+"""What the user asks of the choice: groups, costs, a budget, features in and features out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .pools import Columns, Features, Groups, Pool
+from .pools.groups import group_labels
+from .terms import Terms
+
+# How groups are chosen: whole, by the sum or the mean of their columns' scores, or column
+# by column, sharing a price only.
+GROUP_CHOICES = ("sum", "mean", "each")
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The arguments of the same names, checked as far as X's columns allow."""
+
+    names: Sequence[str]  # of X's columns
+    n_features: int | None
+    include: list[Any]
+    exclude: list[Any]
+    costs: Callable[[Features], Any] | None
+    budget: float
+    labels: NDArray[Any] | None  # of the groups
+    group: NDArray[np.intp] | None  # of each column
+    prices: Vector | None = None  # of columns or groups
+    per_group: bool = False  # whether the prices are those of groups
+
+    def terms(self, pool: Pool) -> Terms:
+        """Return what may be chosen among the atoms of a fitted pool, and for how much."""
+        lookup = _Lookup(pool, self.names)
+        owned = lookup.atoms("include", self.include)
+        forbidden = lookup.atoms("exclude", self.exclude, reading=True)
+        if both := sorted(set(owned) & set(forbidden)):
+            names = pool.features(both).atom_names(self.names)
+            raise ValueError(
+                f"include and exclude both name {', '.join(names)}: a feature is in one of them "
+                "at most."
+            )
+        if self.n_features is not None and len(owned) > self.n_features:
+            raise ValueError(
+                f"include names {len(owned)} features, more than n_features={self.n_features}: "
+                "n_features counts those too."
+            )
+        prices, needs = self._prices(pool)
+        terms = Terms(prices, needs, np.array(forbidden, dtype=np.intp), tuple(owned), self.budget)
+        self._check_budget(terms, pool)
+        return terms
+
+    def _prices(self, pool: Pool) -> tuple[Vector, sp.csr_array | None]:
+        """Return the prices of items and the items that each atom needs."""
+        if self.costs is not None:
+            given = self.costs(pool.features(np.arange(pool.n_atoms_)))
+            return _positive(given, (pool.n_atoms_,), "atom, which the callable returns"), None
+        if self.prices is None:
+            return np.ones(pool.n_atoms_), None
+        d = len(self.names)
+        needs = pool.reads(d)
+        if needs is None:  # every atom reads every column: one item
+            return np.array([self.prices.sum()]), sp.csr_array(np.ones((pool.n_atoms_, 1)))
+        if self.per_group:
+            assert self.group is not None
+            ones = np.ones(d)
+            member = sp.csr_array((ones, self.group, np.arange(d + 1)), shape=(d, self.prices.size))
+            needs = needs.astype(np.float64) @ member
+        return self.prices, sp.csr_array((needs > 0).astype(np.float64))
+
+    def _check_budget(self, terms: Terms, pool: Pool) -> None:
+        costs = terms.costs(())
+        may = np.ones(pool.n_atoms_, dtype=bool) if pool.choosable is None else pool.choosable
+        may = may & ~np.isin(np.arange(pool.n_atoms_), [*terms.forbidden, *terms.owned])
+        if may.any():
+            _check_above(self.budget, float(costs[may].min()))
+
+
+class Grouping(NamedTuple):
+    """The classifier's arguments ``groups`` and ``group_choice``."""
+
+    groups: Any
+    choice: str
+
+
+class Prices(NamedTuple):
+    """The classifier's arguments ``costs`` and ``budget``."""
+
+    costs: Any
+    budget: float | None
+
+
+def checked_wishes(
+    names: Sequence[str],
+    pool: Pool,
+    n_features: int | None,
+    grouping: Grouping,
+    prices: Prices,
+    include: Any,
+    exclude: Any,
+) -> tuple[Wishes, Pool]:
+    """Return the wishes and the pool to choose from; raise for what cannot be meant.
+
+    Called before any work is done: what needs the pool's atoms is checked by ``terms``.
+    """
+    costs, budget = prices
+    if n_features is None and budget is None:
+        raise ValueError("n_features=None takes a budget: one of the two must end the rounds.")
+    labels = group = None
+    if grouping.groups is not None:
+        labels, group = group_labels(grouping.groups, len(names))
+        if grouping.choice != "each":
+            pool = _grouped(pool, *grouping)
+    wishes = Wishes(
+        names,
+        n_features,
+        _listed("include", include),
+        _listed("exclude", exclude),
+        costs if callable(costs) else None,
+        np.inf if budget is None else float(budget),
+        labels,
+        group,
+    )
+    if costs is not None and not callable(costs):
+        wishes = _with_prices(wishes, costs)
+    if isinstance(pool, (Columns, Groups)):
+        # These atoms are known without any work: a stand-in tells all that is wrong.
+        wishes.terms(_stand_in(pool, len(names)))
+    elif wishes.prices is not None:
+        _check_above(wishes.budget, float(wishes.prices.min()))
+    return wishes, pool
+
+
+def _grouped(pool: Pool, groups: Any, group_choice: str) -> Pool:
+    if type(pool) is not Columns:
+        raise ValueError(
+            f"groups are chosen whole among columns only, not with {type(pool).__name__}. With "
+            'group_choice="each" they share a price in costs, whatever the pool.'
+        )
+    return Groups(groups, pool.scale, group_choice)
+
+
+def _stand_in(pool: Pool, n_columns: int) -> Pool:
+    """Return the pool as it would be after a fit, as far as names and prices go."""
+    X = np.tile([[0.0], [1.0]], n_columns)
+    return type(pool)(**pool.get_params(deep=False)).fit(X)
+
+
+def _with_prices(wishes: Wishes, costs: Any) -> Wishes:
+    """Return the wishes with prices of columns or of groups."""
+    d = len(wishes.names)
+    labels = [] if wishes.labels is None else wishes.labels.tolist()
+    if isinstance(costs, dict):
+        keys = labels if labels and set(costs) <= set(labels) else list(wishes.names)
+        if missing := [key for key in keys if key not in costs]:
+            raise ValueError(f"costs has no entry for {missing[0]!r}: {_takes(d, labels)}.")
+        if unknown := [key for key in costs if key not in set(keys)]:
+            raise ValueError(f"costs names {unknown[0]!r}, which is unknown: {_takes(d, labels)}.")
+        return replace(
+            wishes,
+            prices=_positive([costs[key] for key in keys], (len(keys),), "entry"),
+            per_group=keys is labels,
+        )
+    size = np.shape(costs)
+    if size not in ((d,), (len(labels),)) or size == (0,):
+        raise ValueError(f"costs has the shape {size}: {_takes(d, labels)}.")
+    per_group = size != (d,)
+    prices = _positive(costs, size, "group" if per_group else "column")
+    return replace(wishes, prices=prices, per_group=per_group)
+
+
+def _takes(n_columns: int, labels: list[Any]) -> str:
+    groups = f" or for each of the {len(labels)} groups" if labels else ""
+    return (
+        f"it takes a number for each of the {n_columns} columns{groups}, a dict of them by name, "
+        "or a callable on atoms"
+    )
+
+
+def _positive(values: Any, shape: tuple[int, ...], what: str) -> Vector:
+    """Return the values as floats above 0."""
+    try:
+        costs = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"costs takes a number for each {what}: {error}.") from None
+    if costs.shape != shape:
+        raise ValueError(
+            f"costs has the shape {costs.shape}: it takes {shape[0]} numbers, one for each {what}."
+        )
+    if not (costs > 0).all() or not np.isfinite(costs).all():
+        bad = costs[~((costs > 0) & np.isfinite(costs))][0]
+        raise ValueError(
+            f"costs has {bad:g} among its values: it takes finite numbers above 0. What is owned "
+            "already goes into include."
+        )
+    return costs
+
+
+def _check_above(budget: float, cheapest: float) -> None:
+    if cheapest > budget * (1 + 1e-12):
+        raise ValueError(
+            f"budget={budget:g} is below the cheapest feature, which costs {cheapest:g}: nothing "
+            "could be chosen."
+        )
+
+
+def _listed(argument: str, value: Any) -> list[Any]:
+    """Return the value as a list of names and indices."""
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise ValueError(f"{argument}={value!r} is not valid: it takes a list of indices or names.")
+    return [item.item() if isinstance(item, np.generic) else item for item in value]
+
+
+class _Lookup:
+    """Finds the atoms of a pool by index or name."""
+
+    def __init__(self, pool: Pool, names: Sequence[str]):
+        self.pool = pool
+        self.names = list(names)
+
+    def atoms(self, argument: str, items: list[Any], reading: bool = False) -> list[int]:
+        """Return the atoms that the items name, each once, in their order.
+
+        With ``reading``, a column's name stands for all atoms that read it.
+        """
+        found: list[int] = []
+        for item in items:
+            found += self._named(argument, item, reading)
+        return list(dict.fromkeys(found))
+
+    def _named(self, argument: str, item: Any, reading: bool) -> list[int]:
+        pool = self.pool
+        if isinstance(pool, Groups):
+            places = np.flatnonzero(pool.labels_ == item)
+            if places.size:
+                return [int(places[0])]
+            raise ValueError(
+                f"{argument} names the group {item!r}, which groups does not: it takes labels of "
+                "groups."
+            )
+        if isinstance(item, str):
+            return self._by_name(argument, item, reading)
+        if isinstance(item, int) and not isinstance(item, bool):
+            if 0 <= item < pool.n_atoms_:
+                return [int(item)]
+            raise ValueError(
+                f"{argument} has the index {item}, and there are {pool.n_atoms_} features: "
+                f"it takes 0 to {pool.n_atoms_ - 1}, or names."
+            )
+        raise ValueError(f"{argument} has {item!r}: it takes indices and names.")
+
+    def _by_name(self, argument: str, name: str, reading: bool) -> list[int]:
+        pool = self.pool
+        if name in self.names and isinstance(pool, Columns):
+            return [self.names.index(name)]
+        if name in self.names and reading:
+            reads = pool.reads(len(self.names))
+            if reads is None:
+                raise ValueError(
+                    f"{argument} names the column {name!r}, and every feature of "
+                    f"{type(pool).__name__} reads every column: leave the column out of X."
+                )
+            return np.flatnonzero(reads[:, [self.names.index(name)]].toarray()).tolist()
+        if not isinstance(pool, Columns):
+            every = pool.features(np.arange(pool.n_atoms_)).atom_names(self.names)
+            if name in every:
+                return [every.index(name)]
+        known = ", ".join(self.names[:5]) + (", ..." if len(self.names) > 5 else "")
+        more = "" if isinstance(pool, Columns) else "; features as get_feature_names_out names them"
+        raise ValueError(f"{argument} names {name!r}, which is unknown: X has {known}{more}.")

@@ -1,0 +1,460 @@
+"""The file of a run: what is saved comes back, and nothing that is not the run's is touched."""
+
+import errno
+import json
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import hypothesis.extra.numpy as hnp
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+
+from shareboost.checkpoint import MAGIC, Checkpoint
+
+IDENTITY = {"X": "aa", "y": "bb", "alpha": "cc"}
+VALUES = {"losses": [0.1, math.inf], "round": 3}
+ARRAYS = {"W": np.arange(12.0).reshape(3, 4), "atoms": np.array([5, 2])}
+
+jsonable = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
+    lambda inside: st.one_of(st.lists(inside), st.dictionaries(st.text(), inside)),
+    max_leaves=10,
+)
+arrays = hnp.arrays(
+    dtype=st.one_of(
+        hnp.boolean_dtypes(),
+        hnp.integer_dtypes(),
+        hnp.floating_dtypes(),
+        hnp.complex_number_dtypes(),
+        hnp.unicode_string_dtypes(),
+        hnp.datetime64_dtypes(),
+    ).filter(lambda dtype: dtype.char not in "gG"),
+    shape=hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.checkpoint"
+
+
+@pytest.fixture
+def saved(path):
+    """The path of a checkpoint with one state."""
+    save(path)
+    return path
+
+
+def save(path, identity=IDENTITY, values=VALUES, arrays=ARRAYS):
+    checkpoint = Checkpoint(path, identity)
+    checkpoint.load()
+    checkpoint.save(values, arrays)
+    return checkpoint
+
+
+def bits(value):
+    """Return the value with floats as their bits, NaN as one."""
+    if isinstance(value, float):
+        return "nan" if math.isnan(value) else struct.pack("<d", value)
+    if isinstance(value, list):
+        return [bits(item) for item in value]
+    if isinstance(value, dict):
+        return {key: bits(item) for key, item in value.items()}
+    return value
+
+
+@contextmanager
+def refused(path, message):
+    """Expect a ValueError that names the path, and a file that stays as it was."""
+    before, stamp = path.read_bytes(), path.stat()
+    with pytest.raises(ValueError, match=message) as caught:
+        yield
+    assert f"checkpoint={str(path)!r}" in str(caught.value)
+    assert path.read_bytes() == before
+    assert path.stat().st_mtime_ns == stamp.st_mtime_ns
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_without_a_file_there_is_nothing_to_load(path):
+    assert Checkpoint(path, IDENTITY).load() is None
+    assert not path.exists()
+
+
+@given(st.dictionaries(st.text(), jsonable), st.dictionaries(st.text(), arrays, max_size=4))
+def test_what_is_saved_comes_back_bit_for_bit(values, arrays):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "run")
+        save(path, values=values, arrays=arrays)
+        loaded_values, loaded = Checkpoint(path, IDENTITY).load()
+    assert bits(loaded_values) == bits(values)
+    assert list(loaded) == list(arrays)
+    for name, array in arrays.items():
+        little = array.astype(array.dtype.newbyteorder("<"))
+        assert loaded[name].dtype == little.dtype
+        assert loaded[name].shape == array.shape
+        assert loaded[name].tobytes() == little.tobytes()
+        assert loaded[name].flags.writeable
+        assert loaded[name].flags.aligned
+
+
+def test_arrays_of_any_layout_come_back(path):
+    W = np.arange(60.0).reshape(3, 4, 5)
+    layouts = {"fortran": np.asfortranarray(W), "strided": W[:, ::2], "swapped": W.astype(">f8")}
+    save(path, arrays=layouts)
+    _, loaded = Checkpoint(path, IDENTITY).load()
+    for name, array in layouts.items():
+        assert np.array_equal(loaded[name], array)
+
+
+def test_every_save_replaces_the_last(path):
+    checkpoint = save(path)
+    for t in range(3):
+        checkpoint.save({"round": t}, {"W": np.full(4, t)})
+        values, loaded = Checkpoint(path, IDENTITY).load()
+        assert values == {"round": t}
+        assert loaded["W"].tolist() == [t] * 4
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_loaded_checkpoint_may_be_saved_again(saved):
+    save(saved, values={"round": 4})
+    assert Checkpoint(saved, IDENTITY).load()[0] == {"round": 4}
+
+
+def test_a_deleted_checkpoint_is_written_anew(path):
+    checkpoint = save(path)
+    path.unlink()
+    checkpoint.save({"round": 4}, {})
+    assert Checkpoint(path, IDENTITY).load()[0] == {"round": 4}
+
+
+def test_the_target_of_a_link_is_replaced_and_not_the_link(saved, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(saved)
+    save(link, values={"round": 4})
+    assert link.is_symlink()
+    assert Checkpoint(saved, IDENTITY).load()[0] == {"round": 4}
+
+
+def test_a_relative_path_outlives_a_change_of_folder(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    checkpoint = Checkpoint(path.name, IDENTITY)
+    monkeypatch.chdir("/")
+    checkpoint.load()
+    checkpoint.save(VALUES, ARRAYS)
+    assert path.exists()
+
+
+def test_the_file_is_readable_as_documented(saved):
+    content = saved.read_bytes()
+    version, length = struct.unpack_from("<IQ", content, len(MAGIC))
+    header = json.loads(content[len(MAGIC) + 12 :][:length])
+    assert version == 1
+    assert header["identity"] == IDENTITY
+    dtype, shape, offset = header["arrays"]["atoms"]
+    data = content[len(MAGIC) + 12 + length :]
+    assert np.frombuffer(data, dtype, math.prod(shape), offset).tolist() == [5, 2]
+
+
+@pytest.mark.parametrize("content", [b"", b"share", b"x,y\n1,2\n", b"PK\x03\x04" * 100])
+def test_a_file_of_something_else_is_refused(path, content):
+    path.write_bytes(content)
+    with refused(path, "is not a checkpoint of shareboost"):
+        Checkpoint(path, IDENTITY).load()
+
+
+def test_another_version_of_the_format_is_refused(saved):
+    content = bytearray(saved.read_bytes())
+    content[len(MAGIC)] = 2
+    saved.write_bytes(content)
+    with refused(saved, "has version 2 of the format, and this shareboost reads version 1"):
+        Checkpoint(saved, IDENTITY).load()
+
+
+def test_a_file_cut_short_anywhere_is_refused(saved):
+    content = saved.read_bytes()
+    for length in range(len(content)):
+        saved.write_bytes(content[:length])
+        message = "is damaged" if length >= len(MAGIC) else "is not a checkpoint"
+        with refused(saved, message):
+            Checkpoint(saved, IDENTITY).load()
+
+
+def test_a_file_with_more_at_its_end_is_refused(saved):
+    saved.write_bytes(saved.read_bytes() + b"\0")
+    with refused(saved, "is damaged"):
+        Checkpoint(saved, IDENTITY).load()
+
+
+def test_a_changed_byte_anywhere_is_refused(saved):
+    content = saved.read_bytes()
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 8
+        saved.write_bytes(changed)
+        with refused(saved, "is damaged|is not a checkpoint|has version"):
+            Checkpoint(saved, IDENTITY).load()
+
+
+@given(st.data())
+def test_any_damage_is_refused(data):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run"
+        save(path)
+        content = path.read_bytes()
+        start = data.draw(st.integers(0, len(content)))
+        stop = data.draw(st.integers(start, len(content)))
+        damaged = content[:start] + data.draw(st.binary(max_size=20)) + content[stop:]
+        path.write_bytes(damaged)
+        if damaged != content:
+            with refused(path, "is damaged|is not a checkpoint|has version"):
+                Checkpoint(path, IDENTITY).load()
+
+
+@pytest.mark.parametrize(
+    ("changes", "others"),
+    [
+        ({"X": "00"}, "X"),
+        ({"alpha": "00", "X": "00"}, "X, alpha"),
+        ({"pool": "dd"}, "pool"),
+    ],
+)
+def test_the_file_of_another_run_is_refused_and_the_differences_named(saved, changes, others):
+    message = f"written by a run with other {others}. Give the same data and parameters"
+    with refused(saved, message):
+        Checkpoint(saved, IDENTITY | changes).load()
+
+
+def test_an_entry_only_the_file_has_is_a_difference(saved):
+    with refused(saved, "other alpha. Give"):
+        Checkpoint(saved, {"X": "aa", "y": "bb"}).load()
+
+
+def test_a_refused_file_is_not_overwritten_by_a_save(saved):
+    checkpoint = Checkpoint(saved, IDENTITY | {"X": "00"})
+    with refused(saved, "other X"):
+        checkpoint.load()
+    with refused(saved, "is not overwritten"):
+        checkpoint.save(VALUES, ARRAYS)
+
+
+def test_a_file_never_loaded_is_not_overwritten(saved):
+    with refused(saved, "is not overwritten"):
+        Checkpoint(saved, IDENTITY).save(VALUES, ARRAYS)
+
+
+@pytest.mark.parametrize("identity", [IDENTITY, {"X": "00"}])
+def test_a_file_that_came_up_meanwhile_is_not_overwritten(path, identity):
+    checkpoint = Checkpoint(path, IDENTITY)
+    assert checkpoint.load() is None
+    save(path, identity)
+    with refused(path, "came up while this run was under way, and is not overwritten"):
+        checkpoint.save(VALUES, ARRAYS)
+
+
+@pytest.mark.parametrize("after_a_save", [True, False])
+def test_a_file_that_became_another_runs_is_not_overwritten(path, after_a_save):
+    checkpoint = save(path)
+    if not after_a_save:
+        checkpoint.load()
+    path.unlink()
+    save(path, {"X": "00"})
+    for _ in range(2):
+        with refused(path, "other X, y, alpha|is not overwritten"):
+            checkpoint.save(VALUES, ARRAYS)
+
+
+def test_a_file_that_was_only_copied_or_touched_is_still_the_runs(path):
+    checkpoint = save(path)
+    os.utime(path, (0, 0))
+    checkpoint.save({"round": 4}, {})
+    assert Checkpoint(path, IDENTITY).load()[0] == {"round": 4}
+
+
+def test_a_folder_is_refused_before_any_work(tmp_path):
+    with pytest.raises(ValueError, match=r"checkpoint='.*' is a folder: it takes the path of a fi"):
+        Checkpoint(tmp_path, IDENTITY).load()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no /dev/null there")
+def test_a_device_is_refused_before_any_work():
+    with pytest.raises(ValueError, match=r"checkpoint='/dev/null' is no ordinary file"):
+        Checkpoint("/dev/null", IDENTITY).load()
+
+
+def test_a_missing_folder_is_named_before_any_work(tmp_path):
+    with pytest.raises(ValueError, match=r"checkpoint='.*run' is not valid: there is no folder '"):
+        Checkpoint(tmp_path / "missing" / "run", IDENTITY).load()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="folders there have no such mode")
+def test_a_folder_that_is_not_writable_is_named_before_any_work():
+    # Not below pytest's folder, which only its owner may enter.
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o555)
+        user = os.geteuid()
+        try:
+            if user == 0:  # who may write anywhere
+                os.seteuid(65534)
+            with pytest.raises(ValueError, match=r"checkpoint='.*run' cannot be written: the fold"):
+                Checkpoint(os.path.join(folder, "run"), IDENTITY).load()
+        finally:
+            os.seteuid(user)
+            os.chmod(folder, 0o755)
+
+
+@pytest.mark.parametrize("path", [3, None, True, b"run"])
+def test_what_is_no_path_is_refused(path):
+    with pytest.raises(TypeError, match=r"checkpoint=.* is not valid: it takes the path of a file"):
+        Checkpoint(path, IDENTITY)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.array(["a"], object), np.zeros(2, "i4,f8"), np.zeros(2, np.longdouble), np.zeros(2, "V4")],
+)
+def test_arrays_without_plain_content_are_refused_and_the_file_stays(saved, array):
+    checkpoint = Checkpoint(saved, IDENTITY)
+    checkpoint.load()
+    with pytest.raises(TypeError, match=r"arrays has dtype .* for 'W'"):
+        checkpoint.save({}, {"W": array})
+    assert Checkpoint(saved, IDENTITY).load()[0] == VALUES
+
+
+def test_values_that_json_does_not_hold_are_refused_and_the_file_stays(saved):
+    checkpoint = Checkpoint(saved, IDENTITY)
+    checkpoint.load()
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        checkpoint.save({"path": object()}, {})
+    assert Checkpoint(saved, IDENTITY).load()[0] == VALUES
+
+
+@contextmanager
+def full_disk(n_bytes):
+    """Let no file grow beyond that many bytes."""
+    resource = pytest.importorskip("resource")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(saved):
+    checkpoint = Checkpoint(saved, IDENTITY)
+    checkpoint.load()
+    before = saved.read_bytes()
+    with full_disk(100_000), pytest.raises(OSError, match="too large") as caught:
+        checkpoint.save({}, {"W": np.zeros(50_000)})
+    assert caught.value.errno == errno.EFBIG
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]
+    checkpoint.save({"round": 4}, {})  # once there is room again
+    assert Checkpoint(saved, IDENTITY).load()[0] == {"round": 4}
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_an_interrupt_leaves_the_old_file_and_no_other(saved, call, monkeypatch):
+    checkpoint = Checkpoint(saved, IDENTITY)
+    checkpoint.load()
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            checkpoint.save({"round": 4}, {})
+    assert os.listdir(saved.parent) == [saved.name]
+    assert Checkpoint(saved, IDENTITY).load()[0] == VALUES
+    checkpoint.save({"round": 5}, {})
+    assert Checkpoint(saved, IDENTITY).load()[0] == {"round": 5}
+
+
+def test_an_interrupt_after_the_first_file_has_its_name_does_not_disown_it(path, monkeypatch):
+    checkpoint = Checkpoint(path, IDENTITY)
+    checkpoint.load()
+    replace = os.replace
+
+    def replace_and_interrupt(*names):
+        replace(*names)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", replace_and_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            checkpoint.save({"round": 1}, {})
+    checkpoint.save({"round": 2}, {})
+    assert Checkpoint(path, IDENTITY).load()[0] == {"round": 2}
+
+
+def test_leftovers_of_killed_runs_go_with_the_next_save_and_other_files_stay(path):
+    leftovers = [f"{path.name}.123.tmp", f"{path.name}.{threading.get_native_id()}.tmp"]
+    others = ["other.123.tmp", f"{path.name}.x.tmp", f"{path.name}.1.tmp.bak", f"a{leftovers[0]}"]
+    for name in leftovers + others:
+        (path.parent / name).write_bytes(MAGIC)
+    save(path)
+    assert sorted(os.listdir(path.parent)) == sorted([path.name, *others])
+
+
+# One process imports and forks the writers: an import takes longer than many saves.
+KILLER = """
+import os, random, signal, sys, time
+import numpy as np
+from shareboost.checkpoint import Checkpoint
+
+path, kills = sys.argv[1], int(sys.argv[2])
+
+def save_for_ever():
+    checkpoint = Checkpoint(path, {"X": "aa"})
+    t = t0[0]["round"] if (t0 := checkpoint.load()) else 0
+    while True:
+        t += 1
+        checkpoint.save({"round": t}, {"W": np.full(100_000, t), "v": np.full(3, t)})
+
+last = caught = 0
+for kill in range(kills):
+    if (writer := os.fork()) == 0:
+        save_for_ever()
+    while kill and not os.path.exists(path):  # the first may be killed before any save
+        time.sleep(0.001)
+    time.sleep(random.uniform(0.005, 0.05))
+    os.kill(writer, signal.SIGKILL)
+    os.waitpid(writer, 0)
+    caught += any(name.endswith(".tmp") for name in os.listdir(os.path.dirname(path)))
+    state = Checkpoint(path, {"X": "aa"}).load()
+    if state is None:
+        continue
+    values, arrays = state
+    assert values["round"] >= last, (values, last)
+    last = values["round"]
+    assert (arrays["W"] == last).all() and arrays["W"].size == 100_000
+    assert (arrays["v"] == last).all() and arrays["v"].size == 3
+assert last > 0
+print(last, caught)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that it forked")
+def test_a_killed_writer_leaves_a_whole_state(path):
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", KILLER, str(path), "20"],
+        capture_output=True,
+        text=True,
+    )
+    assert answer.returncode == 0, answer.stderr
+    last, _ = map(int, answer.stdout.split())
+    checkpoint = Checkpoint(path, {"X": "aa"})
+    assert checkpoint.load()[0] == {"round": last}
+    checkpoint.save({"round": last + 1}, {})
+    assert os.listdir(path.parent) == [path.name]

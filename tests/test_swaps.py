@@ -1,0 +1,130 @@
+"""Exchanging atoms: never worse, never looping, and better where greed went wrong."""
+
+from itertools import combinations
+
+import naive
+import numpy as np
+import pytest
+from conftest import random_problem
+from every_pool import classifier, every_pool
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+
+from shareboost import ShareBoostClassifier, swaps
+from shareboost.select import RULES
+
+
+def greedy_trap(n=300, seed=0):
+    """Two columns that decide the class together, and one that alone is better than either."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, 2))
+    y = (Z[:, 0] + Z[:, 1] > 0).astype(int)
+    blend = Z[:, 0] + Z[:, 1] + 0.4 * rng.normal(size=n)
+    return np.column_stack([blend, Z, rng.normal(size=(n, 3))]), y
+
+
+@pytest.mark.parametrize("rule", ["gradient", "newton"])
+def test_an_atom_that_later_ones_made_useless_goes(rule):
+    X, y = greedy_trap()
+    plain = ShareBoostClassifier(2, rule=rule, alpha=1e-3).fit(X, y)
+    swapped = ShareBoostClassifier(2, rule=rule, alpha=1e-3, swap=True).fit(X, y)
+    assert plain.selected_[0] == 0
+    assert sorted(swapped.selected_) == [1, 2]
+    assert swapped.path_.losses[-1] < plain.path_.losses[-1]
+    assert swapped.path_.rounds[1].swaps[-1][0] == 0
+
+
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10**6), rule=st.sampled_from(["gradient", "newton"]))
+def test_a_round_ends_no_worse_than_before_its_swaps(seed, rule):
+    X, y = random_problem(seed, n=80, d=10, k=3)
+    before = []
+    exchange = swaps.exchange
+
+    def watched(selector, fit, tolerance):
+        found, pairs = exchange(selector, fit, tolerance)
+        before.append((fit.status.objective, found.status.objective, len(pairs)))
+        return found, pairs
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shareboost.rounds.exchange", watched)
+        clf = ShareBoostClassifier(6, rule=rule, swap=True, alpha=1e-3).fit(X, y)
+    for t, (old, new, made) in enumerate(before, start=1):
+        assert new < old if made else new == old
+        assert made <= t
+    for t, round_ in enumerate(clf.path_.rounds, start=1):
+        assert len(round_.atoms) == len(set(round_.atoms)) == t
+
+
+def test_no_exchange_of_two_columns_is_left_that_would_help():
+    """With every pair tried, what is left is the best pair of all, found by looking at each."""
+    X, y = greedy_trap()
+    weight, Z = np.ones(len(y)), X / X.std(axis=0)
+    losses = {}
+    for pair in combinations(range(6), 2):
+        W = naive.refit(Z[:, pair] - Z[:, pair].mean(axis=0), y, weight, 2, 1.0, 1e-3, True)
+        S = np.column_stack([np.ones(len(y)), Z[:, pair] - Z[:, pair].mean(axis=0)]) @ W.T
+        losses[pair] = naive.average_loss(S, y, weight, 1.0) + 1e-3 * (W[:, 1:] ** 2).sum()
+    clf = ShareBoostClassifier(2, swap=True, alpha=1e-3).fit(X, y)
+    assert tuple(sorted(clf.selected_.tolist())) == min(losses, key=losses.get)
+
+
+@every_pool
+def test_every_pool_swaps(name):
+    X, y = load_digits(return_X_y=True)
+    clf = classifier(4, name, swap=True).fit(X[:120], y[:120])
+    assert clf.selected_.size == len(set(clf.selected_)) == 4
+    for t in range(1, 5):
+        model = clf.path_.at(t)
+        assert np.array_equal(model.features.ids, clf.path_.rounds[t - 1].atoms)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_swaps(digits, rule):
+    X, y = digits[0][:300], digits[1][:300]
+    clf = ShareBoostClassifier(8, rule=rule, shortlist=3, swap=True).fit(X, y)
+    assert len(set(clf.selected_)) == 8
+
+
+def test_the_path_of_a_run_with_swaps_predicts_round_by_round(digits):
+    X, y = digits
+    clf = ShareBoostClassifier(10, rule="newton", swap=True).fit(X, y)
+    assert sum(len(round_.swaps) for round_ in clf.path_.rounds) > 0
+    assert not np.array_equal(clf.path_.rounds[4].atoms, clf.selected_[:5])
+    for t, decision in enumerate(clf.staged_decision_function(X), start=1):
+        shorter = clf.at(t)
+        assert np.allclose(shorter.decision_function(X), decision)
+        assert np.array_equal(shorter.selected_, clf.path_.rounds[t - 1].atoms)
+        assert np.array_equal(shorter.transform(X), X[:, shorter.selected_])
+    frame = clf.path_.to_frame()
+    assert frame["swaps"].sum() == sum(len(round_.swaps) for round_ in clf.path_.rounds)
+
+
+def test_a_warm_start_goes_on_after_swaps_as_one_longer_run(digits):
+    X, y = digits
+    whole = ShareBoostClassifier(12, rule="newton", swap=True).fit(X, y)
+    clf = ShareBoostClassifier(5, rule="newton", swap=True, warm_start=True).fit(X, y)
+    clf.set_params(n_features=12).fit(X, y)
+    for one, two in zip(clf.path_.rounds, whole.path_.rounds, strict=True):
+        assert one.atoms == two.atoms
+        assert np.array_equal(one.W, two.W)
+    assert np.array_equal(clf.coef_, whole.coef_)
+
+
+def test_owned_atoms_never_go(digits):
+    X, y = digits
+    clf = ShareBoostClassifier(8, rule="newton", swap=True, include=[33, 60]).fit(X, y)
+    assert all({33, 60} <= set(round_.atoms) for round_ in clf.path_.rounds[1:])
+
+
+def test_a_swap_never_costs_more(digits):
+    X, y = digits
+    costs = np.random.default_rng(0).uniform(1, 3, size=64)
+    clf = ShareBoostClassifier(10, rule="newton", swap=True, costs=costs).fit(X, y)
+    assert sum(len(round_.swaps) for round_ in clf.path_.rounds) > 0
+    spent = 0.0
+    for round_ in clf.path_.rounds:
+        assert round_.cost == pytest.approx(costs[list(round_.atoms)].sum())
+        assert round_.cost <= spent + costs[round_.atom] + 1e-9
+        spent = round_.cost
