@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from shareboost import ShareBoostClassifier, rounds
+from shareboost import ShareBoostClassifier
+from shareboost.choice.select import Selector
 from shareboost.datasets import deform, load_dataset
 from shareboost.pools import Pieces, Pool, Products, Stumps, Templates
 
@@ -29,15 +30,15 @@ Figures = dict[str, Any]
 
 def timed_selection() -> list[float]:
     """Return a list to which every selection of this process adds its seconds."""
-    seconds, original = [], rounds.best_atom
+    seconds, original = [], Selector.best
 
-    def best_atom(*arguments: Any) -> Any:
+    def best(*arguments: Any) -> Any:
         started = time.perf_counter()
         found = original(*arguments)
         seconds.append(time.perf_counter() - started)
         return found
 
-    rounds.best_atom = best_atom
+    Selector.best = best
     return seconds
 
 

@@ -8,11 +8,13 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.pools import Columns, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Templates, Union
 
 POOLS_TO_TEST = {
     "columns": Columns(),
     "columns, maxabs": Columns("maxabs"),
+    "groups": Groups(np.arange(64) % 7),
+    "groups, mean": Groups([f"row {j // 8}" for j in range(64)], scale="maxabs", score="mean"),
     "stumps": Stumps(),
     "stumps, paper": Stumps(scale="none"),
     "stumps, exact": Stumps(max_bins=None),

@@ -13,11 +13,19 @@ from itertools import pairwise
 import numpy as np
 from scipy.signal import correlate
 
-from shareboost.pools import Columns, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Templates, Union
 
 
 def columns(pool, X, X_train, weight):
     return [X[:, [j]].T for j in range(X.shape[1])]
+
+
+def groups(pool, X, X_train, weight):
+    labels = list(pool.groups)
+    return [
+        np.array([X[:, j] for j in range(X.shape[1]) if labels[j] == label])
+        for label in sorted(set(labels))
+    ]
 
 
 def stumps(pool, X, X_train, weight):
@@ -106,6 +114,7 @@ def explicit(pool, X, X_train, weight=None):
     """All atoms of a fitted pool on the rows of X, as (columns of the atom, rows) each."""
     known = {
         Columns: columns,
+        Groups: groups,
         Stumps: stumps,
         Products: products,
         Pieces: pieces,
@@ -122,6 +131,10 @@ def naive_scales(pool, X, weight, centred):
     X, share = np.asarray(X, dtype=float), weight / weight.sum()
     if isinstance(pool, Union):
         return [s for own in pool.pools_ for s in naive_scales(own, X, weight, centred)]
+    if isinstance(pool, Groups):
+        each = np.concatenate(naive_scales(Columns(pool.scale), X, weight, centred))
+        labels = np.asarray(pool.groups)
+        return [each[labels == label] for label in np.unique(labels)]
     atoms = explicit(pool, X, X, weight)
     power = {"root": 0.5, "deviation": 1.0, "none": 0.0}.get(getattr(pool, "scale", None), 0.0)
     if isinstance(pool, Templates):  # there are fewer images than are sampled

@@ -1,6 +1,8 @@
 import numpy as np
+import pytest
 
 from shareboost import ShareBoostClassifier
+from shareboost.progress import progress_bars, track
 
 
 def test_verbose_shows_the_rounds_with_the_loss(digits, capsys):
@@ -18,3 +20,34 @@ def test_silence_is_the_default_and_changes_nothing(digits, capsys):
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
     assert np.array_equal(ShareBoostClassifier(5, verbose=1).fit(*digits).coef_, quiet.coef_)
+
+
+def test_a_silent_part_shows_none_of_its_bars_and_ends_none_around_it(capsys):
+    with progress_bars(True):
+        for _ in track(range(2), "outer", 2):
+            with progress_bars(False):
+                assert list(track("abc", "inner", 3)) == ["a", "b", "c"]
+        assert list(track([5], "later", 1)) == [5]
+    shown = capsys.readouterr().err
+    assert "inner" not in shown
+    assert "outer" in shown
+    assert "2/2" in shown
+    assert "later" in shown
+
+
+def test_a_silent_fit_shows_none_of_its_bars_inside_others(problem, capsys):
+    with progress_bars(True):
+        for _ in track(range(2), "fits", 2):
+            ShareBoostClassifier(2).fit(*problem)
+    shown = capsys.readouterr().err
+    assert "fits" in shown
+    assert "encoding rows" not in shown
+    assert "rounds" not in shown
+
+
+def test_a_part_that_fails_leaves_the_bars_around_it(capsys):
+    with progress_bars(True):
+        with pytest.raises(KeyboardInterrupt), progress_bars(False):
+            raise KeyboardInterrupt
+        list(track([5], "later", 1))
+    assert "later" in capsys.readouterr().err

@@ -1,6 +1,8 @@
 """Multiclass classifiers that look at few features, the same few for all classes."""
 
 from .classifier import ShareBoostClassifier
+from .resampling.cv import ShareBoostCV
+from .resampling.stability import selection_stability
 
-__all__ = ["ShareBoostClassifier"]
+__all__ = ["ShareBoostCV", "ShareBoostClassifier", "selection_stability"]
 __version__ = "0.1.0"

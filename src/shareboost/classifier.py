@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -18,49 +18,80 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in
 
+from . import assembly
 from .callbacks import FitCallbacks
-from .heldout import HeldOut
-from .identity import identity_of
-from .losses import LogisticLoss
+from .choice.select import RULES
+from .choice.wishes import GROUP_CHOICES
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool, new_pool
 from .prediction import Predictor, fitted_attributes
 from .progress import progress_bars, rounds_bar
-from .refit import SOLVERS, Refit
-from .rounds import Run, Stopping
+from .refit import SOLVERS
 from .rows import Rows
-from .samples import Sample, evaluation_sample, split
-from .saved_run import SavedRun
-from .select import RULES, Selector
-from .terms import Terms
+from .samples import Sample
 from .threads import single_threaded_blas
 from .validation import check_data, check_labels_of_one_type, check_weights, encode_labels
-from .wishes import GROUP_CHOICES, Grouping, Prices, Wishes, checked_wishes
-
-# Held out of training for early stopping where nothing else is said, as in scikit-learn.
-HELD_OUT = 0.1
 
 
 class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     """A multiclass classifier that looks at few features, the same few for all classes.
 
     Each round chooses the feature whose column of the loss's gradient has the largest
-    l1 norm over classes, then refits the weights of all chosen features (Algorithm 1
-    of Shalev-Shwartz, Wexler and Shashua, "ShareBoost: Efficient Multiclass Learning
-    with Feature Sharing", 2011). One run gives the classifier of every number of
-    features up to ``n_features``.
+    l1 norm over classes (or the best by another ``rule``), then refits the weights of all
+    chosen features (Algorithm 1 of Shalev-Shwartz, Wexler and Shashua, "ShareBoost:
+    Efficient Multiclass Learning with Feature Sharing", 2011). One run gives the classifier
+    of every number of features up to ``n_features``.
 
     Parameters
     ----------
-    n_features : int, default=20
-        How many features ("atoms" of the pool) the classifier may use at most. A
-        smaller pool is used up; ``path_.stop_reason`` tells.
+    n_features : int or None, default=20
+        How many features ("atoms" of the pool; groups, where ``groups`` are chosen whole)
+        the classifier may use at most. A smaller pool is used up; ``path_.stop_reason``
+        tells. None leaves the end to ``budget``.
     pool : {"columns", "stumps", "products", "pieces", "templates"} or Pool, \
             default="columns"
         The candidates: the columns of X, all stumps or all pairwise products of them,
         local linear pieces, or image templates. An object of ``shareboost.pools`` sets
         their parameters, and ``Union`` joins several.
+    rule : {"gradient", "newton", "line_search", "column", "refit"}, default="gradient"
+        By what the next feature is chosen, section 3.1 of the paper:
+
+        - ``"gradient"``: the l1 norm over classes of its column of the gradient.
+        - ``"newton"``: the second-order estimate of what ``"column"`` gains, for every
+          feature at once. It does not depend on the columns' scales.
+        - ``"line_search"``, ``"column"``, ``"refit"``: what the loss falls by in one step,
+          exactly, along the feature's gradient, over its own weights, or over the weights
+          of all chosen features. Costly: only the ``shortlist`` is tried.
+    shortlist : int or None, default=10
+        How many features, the best by their gradient, the costly rules try a round. None:
+        all of them.
+    swap : bool, default=False
+        Whether a round ends by exchanging features that later ones made useless for better
+        ones, as long as the loss falls. ``at(t)`` then has features of its own, not the
+        first t of ``selected_``; a run takes 3 to 5 times as long (docs/choosing.md).
+    groups : array-like of shape (n_features_in,), optional
+        The label of each column's group. Groups are chosen whole, section 3.2 of the paper,
+        among columns only; ``selected_`` then holds places in ``groups_``.
+    group_choice : {"sum", "mean", "each"}, default="sum"
+        A group is chosen by the sum of its columns' scores, or by their mean. ``"each"``
+        chooses columns one by one, from any pool: groups then only share a price.
+    costs : array-like, dict or callable, optional
+        What features cost: a number above 0 for each column of X, or for each of ``groups``
+        in the order of ``groups_``, as an array or a dict by name or label. A column or a
+        group is paid for once, by the first feature that reads it. A callable gets all atoms
+        as plain arrays (as ``path_.features``) and returns a number for each. Features are
+        then chosen by their score per cost; what is paid for already counts as a tenth of
+        the cheapest price. ``path_.costs`` tells what was spent. None: 1 each.
+    budget : float, optional
+        The most that all features may cost together. None: no limit.
+    include : list of int or str, optional
+        Features that are owned already: in from the start, for nothing. A column by index
+        or name, a group by label, an atom of another pool by its number in ``selected_`` or
+        its name in ``get_feature_names_out``. They count among ``n_features``.
+    exclude : list of int or str, optional
+        Features that are never chosen, named likewise. The name of a column stands for all
+        atoms that read it.
     penalty : {"frobenius", "l1", "linf1"} or Penalty, default="frobenius"
         What is added to the loss, on the weights of the scaled columns and never on
         the intercept: the sum of squares, or the smooth norms of section 3.3.
@@ -77,7 +108,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         refit ends when every chosen atom is below ``tol / 10``.
     refit_tol : float, default=0.05
         The refit of a round ends once the gradient of every chosen atom is below
-        this fraction of the score by which the round's feature was chosen. Smaller
+        this fraction of the one that the round's feature had when it was chosen. Smaller
         follows the exact algorithm more closely and takes longer.
     max_iter : int, default=1000
         Most iterations of a refit. A refit that needs more raises a
@@ -90,9 +121,25 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         Whether every class has an intercept, which counts as no feature.
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.
+    validation_fraction : float, optional
+        Share of every class's rows that is held out of training, drawn by
+        ``random_state``: ``path_.validation_scores`` has their accuracy after every round.
+        None: no rows, or a tenth where ``n_iter_no_change`` is given without ``eval_set``.
+    n_iter_no_change : int, optional
+        The rounds stop once so many in a row have brought no better held-out accuracy than
+        the best before, and the classifier is that of the best round, with the fewest
+        features of equals. ``path_`` keeps all of them. None: all rounds are run, and the
+        last is the classifier.
     warm_start : bool, default=False
         Whether a further ``fit``, on the same data with a larger ``n_features``, goes
         on from the fitted path. It chooses what one longer run chooses.
+    checkpoint : str or path-like, optional
+        A file to keep every finished round in. The same call again, after a crash, goes on
+        from there and ends with the same path, bit for bit. A file of other data, other
+        parameters or another program is refused and never overwritten; delete it to begin
+        anew.
+    random_state : int, RandomState or None, default=None
+        Of ``validation_fraction``. Pools have their own.
     verbose : int, default=0
         1 shows a progress bar with the loss and the time left.
 
@@ -105,11 +152,14 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     intercept_ : ndarray of shape (n_classes,)
     selected_ : ndarray of shape (n_selected,)
         The chosen atoms in the order they were chosen; for columns, their indices.
+    groups_ : ndarray of shape (n_groups,) or None
+        The sorted labels of the groups, where there are any.
     path_ : Path
-        Every round: ``losses``, ``scores``, ``seconds``, ``selected``, ``stop_reason``,
-        ``at(t)`` and ``to_frame()``; and ``features``, the chosen atoms as plain arrays:
-        the columns and thresholds of stumps, the two columns of products, the centres and
-        radii of pieces, the templates and masks.
+        Every round: ``losses``, ``scores``, ``costs``, ``validation_scores``, ``seconds``,
+        ``selected``, ``best``, ``stop_reason``, ``at(t)`` and ``to_frame()``; and
+        ``features``, the atoms of all rounds as plain arrays: the columns and thresholds of
+        stumps, the two columns of products, the centres and radii of pieces, the templates
+        and masks.
     n_iter_ : int
         Iterations of the refits that gave the weights of the path.
     n_features_in_ : int
@@ -239,7 +289,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             Non-negative weights, of which only the ratios count. A weight of zero equals
             leaving the row out, except that ``classes_`` still holds its label.
         eval_set : tuple (X, y) or (X, y, sample_weight), optional
-            Held-out rows: ``path_.validation_scores`` has their accuracy after every round.
+            Held-out rows, instead of ``validation_fraction``.
 
         Returns
         -------
@@ -254,12 +304,12 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         data, labels = check_data(checked, X, y, pool.allows_nan)
         classes, index = encode_labels(labels)
         weight = check_weights(sample_weight, data, self.class_weight, classes, index)
-        wishes, pool = self._wishes(_check_feature_names_in(checked), pool)
+        wishes, pool = assembly.wishes(self, _check_feature_names_in(checked), pool)
         checked.groups_ = wishes.labels
-        sample, held_out = self._samples(
+        sample, held_out = assembly.samples(
             checked, Sample(data, index, weight).weighted(), eval_set, classes, pool
         )
-        checkpoint = self._checkpoint(sample, held_out, eval_set is None)
+        checkpoint = assembly.saved_run(self, sample, held_out, eval_set is None)
         fitted = partial(self._fitted, checked, classes)
         path = None
         with progress_bars(bool(self.verbose)):
@@ -268,11 +318,11 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             terms = wishes.terms(pool)
             earlier = checkpoint and checkpoint.path(pool, terms)
             earlier = earlier or self._earlier_path(data.shape[1], classes)
-            most = int(min(self._stopping().n_features, pool.n_atoms_))
+            most = min(self.n_features or pool.n_atoms_, pool.n_atoms_)
             n_rounds = max(0, most - len(earlier or ()))
             callbacks = FitCallbacks(self, n_rounds, X, y, sample_weight)
             with Rows(*sample, pool, classes.size, self.fit_intercept) as rows:
-                run = self._run(rows, terms, held_out)
+                run = assembly.run(self, rows, terms, held_out)
                 advance = rounds_bar(n_rounds)
                 try:
                     path = run.begin() if earlier is None else run.resume(earlier)
@@ -293,60 +343,6 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         self._set_fitted(fitted(path))
         callbacks.fit_ended(partial(fitted, path))
         return self
-
-    def _run(self, rows: Rows, terms: Terms, held_out: Sample | None) -> Run:
-        refit = self._refit()
-        return Run(
-            rows,
-            refit,
-            self._stopping(),
-            Selector(rows, refit, terms, self.rule, self.shortlist),
-            self.swap,
-            None if held_out is None else HeldOut(held_out, rows.pool),
-        )
-
-    def _checkpoint(self, sample: Sample, held_out: Sample | None, drawn: bool) -> SavedRun | None:
-        """Return the file of this run's rounds, its content checked."""
-        if self.checkpoint is None:
-            return None
-        drawn = drawn and held_out is not None
-        return SavedRun(self.checkpoint, identity_of(self, sample, held_out, drawn))
-
-    def _wishes(self, names: Sequence[str], pool: Pool) -> tuple[Wishes, Pool]:
-        return checked_wishes(
-            names,
-            pool,
-            self.n_features,
-            Grouping(self.groups, self.group_choice),
-            Prices(self.costs, self.budget),
-            self.include,
-            self.exclude,
-        )
-
-    def _samples(
-        self, checked: Self, sample: Sample, eval_set: Any, classes: NDArray[Any], pool: Pool
-    ) -> tuple[Sample, Sample | None]:
-        """Return the rows to train on and those held out, if any."""
-        fraction = self.validation_fraction
-        if eval_set is not None and fraction is not None:
-            raise ValueError(
-                f"eval_set and validation_fraction={fraction} both hold rows out: give one of them."
-            )
-        if eval_set is not None:
-            finite = "allow-nan" if pool.allows_nan else True
-            return sample, evaluation_sample(checked, eval_set, classes, finite)
-        if fraction is None and self.n_iter_no_change is None:
-            return sample, None
-        return split(sample, fraction or HELD_OUT, self.random_state)
-
-    def _refit(self) -> Refit:
-        penalty = PENALTIES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
-        return Refit(LogisticLoss(self.margin), penalty, self.alpha, self.solver, self.max_iter)
-
-    def _stopping(self) -> Stopping:
-        most = np.inf if self.n_features is None else self.n_features
-        patience = np.inf if self.n_iter_no_change is None else self.n_iter_no_change
-        return Stopping(most, self.tol, self.refit_tol, patience)
 
     def _fitted(self, checked: Self, classes: NDArray[Any], path: Path) -> dict[str, Any]:
         """Return the fitted attributes: those of the last round, or of the best held-out one."""

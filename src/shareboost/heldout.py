@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .path import Path
+from .path import Path, Round
 from .pools import Pool
 from .samples import Sample
 
@@ -24,9 +24,9 @@ class HeldOut:
         self.pool = pool
         self._columns: dict[int, NDArray[Any]] = {}
 
-    def score(self, path: Path) -> float:
-        """Return the accuracy of the path's last round, the weighted share of right answers."""
-        model = path.at(len(path))
+    def score(self, path: Path, round_: Round) -> float:
+        """Return the accuracy of a round of the path, the weighted share of right answers."""
+        model = path.model(round_)
         columns = [self._columns_of(int(atom)) for atom in model.features.ids]
         scores = np.concatenate(columns, axis=1) @ model.coef.T + model.intercept
         right = scores.argmax(axis=1) == self.sample.y

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,8 @@ class Round:
     seconds: float  # since the run began
     atoms: tuple[int, ...] = ()  # all that are in use after the round
     swaps: tuple[tuple[int, int], ...] = ()  # then made: (atom out, atom in)
+    plain: Round | None = None  # the round of a run without any swaps, if that is another
+    fell_back: bool = False  # to the plain round, which was better, before the swaps
     cost: float = 0.0  # spent so far
     validation: float = np.nan  # held-out score
 
@@ -95,21 +97,28 @@ class Path:
 
     def add(self, round_: Round, rows: Rows) -> None:
         """Add a round, whose atoms are those now chosen in the rows."""
+        self._update(rows, rounds=[*self.rounds, round_])
+
+    def end(self, finish: Round, rows: Rows) -> None:
+        """Set the last round in its finished form, whose atoms are those now in the rows."""
+        self._update(rows, finish=finish)
+
+    def _update(self, rows: Rows, **changes: Any) -> None:
+        """Make changes that use the atoms now chosen in the rows."""
         known = self.features.ids
         new = [chosen for chosen in rows.chosen if chosen.atom not in known]
-        features = rows.pool.features([*known, *(chosen.atom for chosen in new)])
         # One call, so that an interrupt finds all of the round or nothing.
         self.__dict__.update(
-            features=features,
+            features=rows.pool.features([*known, *(chosen.atom for chosen in new)]),
             centers=np.concatenate([self.centers, *(chosen.centers for chosen in new)]),
             scales=np.concatenate([self.scales, *(chosen.scales for chosen in new)]),
-            rounds=[*self.rounds, round_],
+            **changes,
         )
 
     @property
     def selected(self) -> NDArray[np.intp]:
         """Atoms of the last round, in the order they were chosen."""
-        return np.array(self.last.atoms, dtype=np.intp)
+        return np.array(self.round(len(self)).atoms, dtype=np.intp)
 
     @property
     def costs(self) -> NDArray[np.float64]:
@@ -147,18 +156,21 @@ class Path:
 
     def at(self, t: int) -> Model:
         """Return the model of the first ``t`` atoms."""
-        round_ = self._round(t)
-        places, columns = self.places(t)
+        return self.model(self.round(t))
+
+    def model(self, round_: Round) -> Model:
+        """Return the model of a round."""
+        places, columns = self.places(round_)
         coef = round_.W[:, int(self.intercept) :] / self.scales[columns]
         intercept = -coef @ self.centers[columns]
         if self.intercept:
             intercept += round_.W[:, 0]
         return Model(self.features.take(places), coef, intercept)
 
-    def places(self, t: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return where the atoms of round t, and where their columns, are in ``features``."""
+    def places(self, round_: Round) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return where the atoms of a round, and where their columns, are in ``features``."""
         where = {atom: place for place, atom in enumerate(self.features.ids.tolist())}
-        places = np.array([where[atom] for atom in self._round(t).atoms], dtype=np.intp)
+        places = np.array([where[atom] for atom in round_.atoms], dtype=np.intp)
         widths = self.features.widths
         stops = np.cumsum(widths)
         columns = [np.arange(stops[place] - widths[place], stops[place]) for place in places]
@@ -181,7 +193,7 @@ class Path:
             stop_reason=StopReason.N_FEATURES,
         )
 
-    def _round(self, t: int) -> Round:
+    def round(self, t: int) -> Round:
         """Return the round that left t atoms, in its finished form; 0 is the start."""
         self._check(t)
         if t == len(self) and self.finish is not None:

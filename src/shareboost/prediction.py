@@ -36,11 +36,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         For two classes, that of the second less that of the first, (n_samples,).
         """
-        return _decision(self._model().scores(self._check_rows(X)))
+        return _decision(self._scores(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the highest score for each row; ties go to the first class."""
-        scores = self._model().scores(self._check_rows(X))
+        scores = self._scores(X)
         return self.classes_[scores.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -50,11 +50,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         trains for the decision: the order of classes is right, the values are not
         calibrated.
         """
-        return softmax(self._model().scores(self._check_rows(X)), axis=1)
+        return softmax(self._scores(X), axis=1)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithm of ``predict_proba``, (n_samples, n_classes)."""
-        return log_softmax(self._model().scores(self._check_rows(X)), axis=1)
+        return log_softmax(self._scores(X), axis=1)
 
     def transform(self, X: Any) -> Any:
         """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
@@ -96,8 +96,12 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _model(self) -> Model:
         check_is_fitted(self)
-        places, _ = self.path_.places(self.selected_.size)
+        places, _ = self.path_.places(self.path_.round(self.selected_.size))
         return Model(self.path_.features.take(places), self.coef_, self.intercept_)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of every class for every row, checked, (n_samples, n_classes)."""
+        return self._model().scores(self._check_rows(X))
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -111,7 +115,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
             columns = columns.toarray()
         for t in range(1, len(self.path_) + 1):
             model = self.path_.at(t)
-            _, own = self.path_.places(t)
+            _, own = self.path_.places(self.path_.round(t))
             yield columns[:, own] @ model.coef.T + model.intercept
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
@@ -20,10 +20,20 @@ _shown: ContextVar[Progress | None] = ContextVar("shown", default=None)
 
 @contextmanager
 def progress_bars(show: bool) -> Iterator[None]:
-    """Show the bars of everything that ``track`` and ``rounds_bar`` are called for inside."""
-    if not show:
-        yield
-        return
+    """Show the bars of everything that ``track`` and ``rounds_bar`` are called for inside.
+
+    Without ``show`` there are none inside, not even where a fit around it shows its own.
+    """
+    with _new_bars() if show else nullcontext() as progress:
+        token = _shown.set(progress)
+        try:
+            yield
+        finally:
+            _shown.reset(token)
+
+
+def _new_bars() -> Progress:
+    """Return bars on the standard error stream."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -43,12 +53,7 @@ def progress_bars(show: bool) -> Iterator[None]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
-        token = _shown.set(progress)
-        try:
-            yield
-        finally:
-            _shown.reset(token)
+    return Progress(*columns, console=Console(stderr=True))
 
 
 def track(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 
 import numpy as np
 
+from .choice.select import Choice, Selector
+from .choice.swaps import Fit, exchange
 from .heldout import HeldOut
 from .path import Path, Round, StopReason
 from .refit import Refit
+from .refit.objective import noise
 from .rows import Rows
-from .select import Choice, Selector
-from .swaps import Fit, exchange
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Stopping:
         return self.refit_tol * max(norm, self.tol)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Run:
     """One run of Algorithm 1 on some rows."""
 
@@ -84,20 +86,18 @@ class Run:
             if len(path) - path.best >= self.stopping.patience:
                 path.stop_reason = StopReason.NOT_BETTER
                 return
-            choice = self._next(path)  # steps 3 and 4
+            choice, last = self._next(path.last)  # steps 3 and 4
+            if last is not path.last:
+                path.last = self._measured(last, path)
             if isinstance(choice, StopReason):
                 path.stop_reason = choice
                 return
-            self.rows.append(choice.atom)  # step 5: I <- I + {r}
-            tolerance = self.stopping.refit_to(choice.norm)
-            fit = Fit(*self.refit(self.rows, path.last.W, tolerance))  # step 6
-            fit, swaps = exchange(self.selector, fit, tolerance) if self.swap else (fit, ())
-            atoms = self.rows.atoms
-            cost = self.selector.terms.spent(atoms)
-            seconds = perf_counter() - started
-            round_ = Round(choice.atom, choice.score, *fit, seconds, atoms, swaps, cost)
-            path.add(round_, self.rows)
-            self._measure(path)
+            round_ = self._grown(last, choice)
+            if self.swap:
+                round_ = self._swapped(last, round_, self.stopping.refit_to(choice.norm))
+            cost = self.selector.terms.spent(round_.atoms)
+            path.add(replace(round_, cost=cost, seconds=perf_counter() - started), self.rows)
+            path.last = self._measured(path.last, path)
             yield path.last
         path.stop_reason = StopReason.N_FEATURES
 
@@ -108,30 +108,85 @@ class Run:
         """
         if not path.rounds or np.isfinite(self.stopping.patience):
             return
-        path.finish = self._tighter(path.last, self.stopping.finish_tol)
-        if self.held_out is not None:
-            path.finish = replace(path.finish, validation=self.held_out.score(path))
+        rows, last = self.rows, self._tighter(path.last, self.stopping.finish_tol)
+        if (plain := path.last.plain) is not None and len(plain.atoms) == len(last.atoms):
+            self._plain.rows.reset(plain.atoms)
+            plain = self._plain._tighter(plain, self.stopping.finish_tol)
+            if self._better(plain, last):
+                rows, cost = self._plain.rows, self.selector.terms.spent(plain.atoms)
+                last = replace(plain, cost=cost, seconds=last.seconds)
+        path.end(last, rows)
+        path.finish = self._measured(last, path)
 
-    def _next(self, path: Path) -> Choice | StopReason:
-        """Return the next atom: one that is owned, else the best by the rule.
+    def _next(self, last: Round) -> tuple[Choice | StopReason, Round]:
+        """Return the next atom: one that is owned, else the best by the rule; and the last round.
 
         Where the scores fell so far that the last refit is too loose for them, the chosen
         columns have more to give than a new one: they are refit further first.
         """
         owned = self.selector.terms.owned
-        if len(path) < len(owned):
-            return self.selector.given(owned[len(path)], path.last.W)
+        if len(last.atoms) < len(owned):
+            return self.selector.given(owned[len(last.atoms)], last.W), last
         while True:
-            best = self.selector.best(path.last.W)
+            best = self.selector.best(last.W)
             if isinstance(best, StopReason):
-                return best
+                return best, last
             if best.largest < self.stopping.tol:
-                return StopReason.NO_GAIN
-            left, tolerance = path.last.status, self.stopping.refit_to(best.norm)
-            if left.gradient <= 2.0 * tolerance or not left.converged:
-                return best
-            path.last = self._tighter(path.last, tolerance)
-            self._measure(path)
+                return StopReason.NO_GAIN, last
+            tolerance = self.stopping.refit_to(best.norm)
+            if last.status.gradient <= 2.0 * tolerance or not last.status.converged:
+                return best, last
+            last = self._tighter(last, tolerance)
+
+    def _grown(self, last: Round, choice: Choice) -> Round:
+        """Return the round after the last: one more atom, and the weights of all refit."""
+        self.rows.append(choice.atom)  # step 5: I <- I + {r}
+        W, status = self.refit(self.rows, last.W, self.stopping.refit_to(choice.norm))  # step 6
+        return Round(choice.atom, choice.score, W, status, last.seconds, self.rows.atoms)
+
+    def _swapped(self, last: Round, round_: Round, tolerance: float) -> Round:
+        """Return the round after exchanges of atoms; never worse than without any, ever.
+
+        A set that is better now may lead to worse ones later. So the run without swaps goes
+        on beside, from where the two part, and where it is ahead its round is taken instead.
+        """
+        plain: Round | None = round_
+        if last.plain is not None:
+            plain = self._plain.after(last.plain)
+        round_ = self._exchanged(round_, tolerance)
+        if plain is None:  # it has nothing more to gain
+            return replace(round_, plain=last.plain)
+        if self._better(plain, round_):
+            self.rows.reset(plain.atoms)
+            round_ = replace(self._exchanged(plain, tolerance), fell_back=True)
+        return round_ if round_.W is plain.W else replace(round_, plain=plain)
+
+    def _exchanged(self, round_: Round, tolerance: float) -> Round:
+        """Return the round of the atoms in the rows after exchanges of them."""
+        fit, swaps = exchange(self.selector, Fit(round_.W, round_.status), tolerance)
+        return replace(round_, W=fit.W, status=fit.status, atoms=self.rows.atoms, swaps=swaps)
+
+    def after(self, last: Round) -> Round | None:
+        """Return the round after the last, whatever the rows hold; None where it is the last."""
+        self.rows.reset(last.atoms)
+        choice, last = self._next(last)
+        return None if isinstance(choice, StopReason) else self._grown(last, choice)
+
+    @cached_property
+    def _plain(self) -> Run:
+        """The run without swaps, on rows of its own."""
+        rows = self.rows.twin()
+        selector = self.selector
+        own = Selector(rows, self.refit, selector.terms, selector.rule, selector.shortlist)
+        return Run(rows, self.refit, self.stopping, own)
+
+    def _better(self, one: Round, two: Round) -> bool:
+        """Return whether the first has a lower loss or objective, beyond rounding."""
+        pairs = (
+            (one.status.objective, two.status.objective),
+            (one.status.loss, two.status.loss),
+        )
+        return any(a < b - noise(self.rows, b) for a, b in pairs)
 
     def _tighter(self, round_: Round, tolerance: float) -> Round:
         """Return the round again, its weights refit to a smaller tolerance."""
@@ -140,16 +195,17 @@ class Run:
         seconds = round_.seconds + perf_counter() - started
         return replace(round_, W=W, status=status, seconds=seconds)
 
-    def _measure(self, path: Path) -> None:
-        """Note how the last round does on the held-out rows."""
-        if self.held_out is not None and path.rounds:
-            path.last = replace(path.last, validation=self.held_out.score(path))
+    def _measured(self, round_: Round, path: Path) -> Round:
+        """Return the round, the last of the path, with its score on the held-out rows."""
+        if self.held_out is None or not path.rounds:
+            return round_
+        return replace(round_, validation=self.held_out.score(path, round_))
 
     def _same(self, path: Path) -> bool:
         """Return whether the rows give the path's last loss again."""
         scales = [chosen.scales for chosen in self.rows.chosen]
         centers = [chosen.centers for chosen in self.rows.chosen]
-        _, columns = path.places(len(path))
+        _, columns = path.places(path.last)
         value, _ = self.rows.evaluate(path.last.W, self.refit.loss)
         return bool(
             np.allclose(np.concatenate([[], *scales]), path.scales[columns])
@@ -166,7 +222,10 @@ def _replayed(rows: Rows, path: Path) -> bool:
     if not np.array_equal(rows.pool.features(known.ids).widths, known.widths):
         return False
     for round_ in path.rounds:
-        rows.append(round_.atom)
+        if round_.fell_back:
+            rows.reset((round_.plain or round_).atoms)
+        else:
+            rows.append(round_.atom)
         for out, into in round_.swaps:
             rows.append(into)
             rows.remove(rows.atoms.index(out))

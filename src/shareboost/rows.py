@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple, Self
 
@@ -97,7 +98,7 @@ class Rows:
         self.intercept = intercept
         self.total_weight = float(weight.sum())
         self.chosen: list[Chosen] = []  # in the order of their columns
-        self.gram = Gram(float(np.finfo(pool.dtype_).eps))
+        self.gram = Gram(0.0)
         self.blocks: list[Block] = []
         self._source = (X.tocsr() if hasattr(X, "tocsr") else X, y, weight)
         self._resources = ExitStack()
@@ -140,8 +141,7 @@ class Rows:
 
         rows = [slice(*pair) for pair in pairwise(edges)]
         self.blocks = list(track(self.map(block, rows), "encoding rows", len(rows)))
-        if self.intercept:
-            self.gram.extend(np.ones((1, 1)))
+        self.reset(())
 
     @property
     def atoms(self) -> tuple[int, ...]:
@@ -203,6 +203,27 @@ class Rows:
         (products,) = self.total(scale)
         self.gram.extend(products / self.total_weight)
         self.chosen.append(Chosen(atom, centers, scales))
+
+    def reset(self, atoms: tuple[int, ...]) -> None:
+        """Choose these atoms and no others, as if they had been appended one by one."""
+        if atoms and atoms == self.atoms:
+            return
+        self.chosen = []
+        self.gram = Gram(float(np.finfo(self.pool.dtype_).eps))
+        if self.intercept:
+            self.gram.extend(np.ones((1, 1)))
+        for atom in atoms:
+            self.append(atom)
+
+    def twin(self) -> Rows:
+        """Return the same rows, of which other atoms may be chosen."""
+        twin = copy(self)
+        twin.blocks = [
+            replace(block, columns=block.columns[:1].copy(), residual=np.empty_like(block.residual))
+            for block in self.blocks
+        ]
+        twin.reset(())
+        return twin
 
     def remove(self, place: int) -> Removed:
         """Take out the atom at that place among the chosen ones; later ones move up."""

@@ -1,4 +1,4 @@
-"""Rows with labels and weights: those to train on, and those held out."""
+"""Rows with labels and weights: as they were given, those to train on, those held out."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
+from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import check_array, validate_data
 
 from .losses import Labels
-from .validation import SPARSE, sample_weights
+from .pools import takes_nan
+from .validation import SPARSE, check_data, check_labels_of_one_type, sample_weights
 
 
 class Sample(NamedTuple):
@@ -27,6 +29,36 @@ class Sample(NamedTuple):
     def weighted(self) -> Sample:
         """Return the rows of positive weight."""
         return self if self.weight.min() > 0 else self.take(np.flatnonzero(self.weight))
+
+
+class GivenSample(NamedTuple):
+    """Rows of X as they were given, a frame perhaps, their labels and their weights, if any."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Whether a row counts, its weight positive, (n_samples,)."""
+        return np.ones(len(self.y), dtype=bool) if self.weight is None else self.weight > 0
+
+    def take(self, rows: NDArray[Any]) -> GivenSample:
+        """Return some of the rows, by index, some of them several times, or by mask."""
+        weight = None if self.weight is None else self.weight[rows]
+        return GivenSample(_safe_indexing(self.X, rows), self.y[rows], weight)
+
+
+def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
+    """Return the rows, X as given where rows can be taken from it, and checked.
+
+    The estimator ``checked`` learns the number and names of columns.
+    """
+    check_labels_of_one_type(y)
+    data, labels = check_data(checked, X, y, takes_nan(checked.pool))
+    weight = None if sample_weight is None else sample_weights(sample_weight, data)
+    (X,) = indexable(X if hasattr(X, "shape") else data)
+    return GivenSample(X, labels, weight)
 
 
 def split(sample: Sample, fraction: float, random_state: Any) -> tuple[Sample, Sample]:

@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from shareboost.pools import Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import Groups, Pieces, Products, Stumps, Templates, Union
 from shareboost.pools.base import PART_BYTES
 
 dense_and_sparse = pytest.mark.parametrize(
@@ -142,6 +142,8 @@ def costs_of(pool):
         return np.concatenate(
             [costs_of(own) * cost for own, cost in zip(pool.pools_, pool.costs_, strict=True)]
         )
+    if isinstance(pool, Groups) and pool.score == "mean":
+        return np.array(widths_of(pool), dtype=float)
     return np.ones(pool.n_atoms_)
 
 
@@ -201,6 +203,9 @@ def test_atoms_have_a_name_each(name, data):
     inputs = [f"x{j}" for j in range(64)]
     names, of_columns = features.atom_names(inputs), features.names(inputs)
     assert len(names) == len(set(names)) == pool.n_atoms_
+    if isinstance(pool, Groups):
+        assert names == [str(label) for label in sorted(set(pool.groups))]
+        return
     lasts = np.cumsum(features.widths) - 1  # the constant of a piece has no column's name
     assert names == [of_columns[last] for last in lasts]
 

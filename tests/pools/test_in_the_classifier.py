@@ -20,6 +20,7 @@ from shareboost.pools import POOLS, Columns, Stumps, Union
 
 NAMES = {
     "columns": r"x\d+",
+    "groups": r"x\d+",
     "stumps": r"x\d+ ≤ -?[\d.e+-]+",
     "products": r"x\d+ · x\d+|x\d+²|x\d+",
     "pieces": r"piece \d+ \(r = [\d.e+-]+\)(: x\d+)?",

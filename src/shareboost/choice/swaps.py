@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .losses import LogisticLoss
-from .refit import Refit, Status
-from .refit.objective import Objective, noise
-from .rows import Rows, may_overflow
+from ..losses import LogisticLoss
+from ..refit import Refit, Status
+from ..refit.objective import Objective, noise
+from ..rows import Rows, may_overflow
 from .select import ROUNDING, Selector
 
 Matrix = NDArray[np.float64]
@@ -46,8 +46,9 @@ def exchange(
     """Return the fit after all exchanges that lower the objective, and these as (out, in).
 
     Every exchange is tried: the objective after a refit to the tolerance must be lower than
-    before by more than rounding, or all is put back. So it never rises, no set of atoms
-    comes twice, and the exchanges end. At most as many are made as there are atoms.
+    before by more than rounding, and the loss with it, or all is put back. So it never
+    rises, no set of atoms comes twice, and the exchanges end. At most as many are made as
+    there are atoms.
     """
     made: list[tuple[int, int]] = []
     for _ in selector.rows.chosen:
@@ -70,7 +71,7 @@ def _exchanged(
         rows.append(plan.new)
         removed = rows.remove(plan.place)
         better = Fit(*refit(rows, plan.W(), tolerance, goal))
-        if better.status.objective < goal:
+        if better.status.objective < goal and better.status.loss < fit.status.loss:
             return better, (atoms[plan.place], plan.new)
         rows.restore(removed)
         rows.remove(len(atoms))

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from .refit import Refit
-from .refit.lbfgs import lbfgs
-from .refit.objective import Evaluation, Objective, Subspace, Vector
-from .rows import Rows, may_overflow
+from ..refit import Refit
+from ..refit.lbfgs import lbfgs
+from ..refit.objective import Evaluation, Objective, Subspace, Vector
+from ..rows import Rows, may_overflow
 
 # From the cheapest to the most exact; the step of each contains that of those before.
 TRIALS = ("line_search", "column", "refit")

@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .pools import Columns, Features, Groups, Pool
-from .pools.groups import group_labels
+from ..pools import Columns, Features, Groups, Pool
+from ..pools.groups import group_labels
 from .terms import Terms
 
 # How groups are chosen: whole, by the sum or the mean of their columns' scores, or column

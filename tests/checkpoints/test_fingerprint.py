@@ -13,8 +13,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from sklearn.linear_model import LogisticRegression
 
-from shareboost import fingerprint
-from shareboost.fingerprint import digest
+from shareboost.checkpoints import fingerprint
+from shareboost.checkpoints.fingerprint import digest
 from shareboost.penalties import Frobenius, SmoothL1, SmoothLinf1
 from shareboost.pools import Columns, Stumps, Templates, Union
 
@@ -227,7 +227,7 @@ def test_what_cannot_be_told_is_refused_by_name(value):
 
 def test_another_process_gives_the_same_digest():
     code = (
-        "import numpy as np; from shareboost.fingerprint import digest;"
+        "import numpy as np; from shareboost.checkpoints.fingerprint import digest;"
         "from shareboost.pools import Stumps;"
         "print(digest([{'a': 1, 'b': 2.5, 'c': {'d', }.pop()}, np.arange(5), Stumps(), None]))"
     )

@@ -12,8 +12,8 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
+from shareboost.choice.select import RULES, contending
 from shareboost.pools import Columns
-from shareboost.select import RULES, contending
 
 LOSS_RULES = ("line_search", "column", "refit")
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from ..pools import Pool
+from ..samples import Sample
 from .fingerprint import digest
-from .pools import Pool
-from .samples import Sample
 
 # Parameters that change nothing of what a run finds. Of a callable, only what it returned counts.
 IRRELEVANT = ("checkpoint", "verbose", "warm_start")
@@ -21,7 +21,7 @@ def identity_of(
 
     ``drawn`` tells whether the held-out rows were drawn at random.
     """
-    from . import __version__  # which is set only after this module
+    from .. import __version__  # which is set only after this module
 
     _check_seeded(estimator, drawn)
     parameters = {

@@ -14,9 +14,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.checkpoint import Checkpoint
+from shareboost.checkpoints.file import Checkpoint
+from shareboost.checkpoints.saved_run import SavedRun
 from shareboost.pools import Pieces, Stumps, Templates, Union
-from shareboost.saved_run import SavedRun
 
 SETTINGS = {
     "columns": {"n_features": 25, "rule": "newton", "swap": True},
@@ -28,8 +28,8 @@ SETTINGS = {
 PROCESS = """
 import sys, time
 sys.path[:0] = [{tests!r}]
-from test_checkpoint_runs import SETTINGS, classifier, data
-from shareboost.saved_run import SavedRun
+from test_saved_run import SETTINGS, classifier, data
+from shareboost.checkpoints.saved_run import SavedRun
 
 save = SavedRun.save
 

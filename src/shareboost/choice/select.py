@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .path import StopReason
-from .refit import Refit
-from .rows import Block, Rows
+from ..path import StopReason
+from ..refit import Refit
+from ..rows import Block, Rows
 from .terms import Terms
 from .trials import TRIALS, decreases
 

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from shareboost.checkpoint import MAGIC, Checkpoint
+from shareboost.checkpoints.file import MAGIC, Checkpoint
 
 IDENTITY = {"X": "aa", "y": "bb", "alpha": "cc"}
 VALUES = {"losses": [0.1, math.inf], "round": 3}
@@ -411,7 +411,7 @@ def test_leftovers_of_killed_runs_go_with_the_next_save_and_other_files_stay(pat
 KILLER = """
 import os, random, signal, sys, time
 import numpy as np
-from shareboost.checkpoint import Checkpoint
+from shareboost.checkpoints.file import Checkpoint
 
 path, kills = sys.argv[1], int(sys.argv[2])
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareboost import ShareBoostClassifier
+from shareboost.choice.terms import FREE, Terms
 from shareboost.path import StopReason
 from shareboost.pools import Columns, Pieces, Products, Stumps
-from shareboost.terms import FREE, Terms
 
 # Rows so few that a fit would fail at once if any of it were done.
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])

@@ -1,0 +1,84 @@
+"""The parts of a run, made from the parameters of an estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .checkpoints.identity import identity_of
+from .checkpoints.saved_run import SavedRun
+from .choice.select import Selector
+from .choice.terms import Terms
+from .choice.wishes import Grouping, Prices, Wishes, checked_wishes
+from .heldout import HeldOut
+from .losses import LogisticLoss
+from .penalties import PENALTIES
+from .pools import Pool
+from .refit import Refit
+from .rounds import Run, Stopping
+from .rows import Rows
+from .samples import Sample, evaluation_sample, split
+
+# Held out of training for early stopping where nothing else is said, as in scikit-learn.
+HELD_OUT = 0.1
+
+
+def wishes(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Wishes, Pool]:
+    """Return what the user asks of the choice, checked, and the pool to choose from."""
+    return checked_wishes(
+        names,
+        pool,
+        clf.n_features,
+        Grouping(clf.groups, clf.group_choice),
+        Prices(clf.costs, clf.budget),
+        clf.include,
+        clf.exclude,
+    )
+
+
+def samples(
+    clf: Any, sample: Sample, eval_set: Any, classes: NDArray[Any], pool: Pool
+) -> tuple[Sample, Sample | None]:
+    """Return the rows to train on and those held out, if any."""
+    fraction = clf.validation_fraction
+    if eval_set is not None and fraction is not None:
+        raise ValueError(
+            f"eval_set and validation_fraction={fraction} both hold rows out: give one of them."
+        )
+    if eval_set is not None:
+        finite = "allow-nan" if pool.allows_nan else True
+        return sample, evaluation_sample(clf, eval_set, classes, finite)
+    if fraction is None and clf.n_iter_no_change is None:
+        return sample, None
+    return split(sample, fraction or HELD_OUT, clf.random_state)
+
+
+def saved_run(clf: Any, sample: Sample, held_out: Sample | None, drawn: bool) -> SavedRun | None:
+    """Return the checkpoint, its content checked, or None; ``drawn``: held-out rows at random."""
+    if clf.checkpoint is None:
+        return None
+    drawn = drawn and held_out is not None
+    return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn))
+
+
+def run(clf: Any, rows: Rows, terms: Terms, held_out: Sample | None) -> Run:
+    """Return the run on some rows."""
+    penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
+    refit = Refit(LogisticLoss(clf.margin), penalty, clf.alpha, clf.solver, clf.max_iter)
+    stopping = Stopping(
+        np.inf if clf.n_features is None else clf.n_features,
+        clf.tol,
+        clf.refit_tol,
+        np.inf if clf.n_iter_no_change is None else clf.n_iter_no_change,
+    )
+    return Run(
+        rows,
+        refit,
+        stopping,
+        Selector(rows, refit, terms, clf.rule, clf.shortlist),
+        clf.swap,
+        None if held_out is None else HeldOut(held_out, rows.pool),
+    )

@@ -1,0 +1,1 @@
+"""Runs that lose nothing: every finished round in a file."""

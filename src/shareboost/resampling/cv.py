@@ -1,0 +1,245 @@
+"""How many features? Cross-validation of the whole curve, one run a fold."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, Self, TypeVar
+
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import _fit_context
+from sklearn.metrics import check_scoring, get_scorer_names
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..classifier import ShareBoostClassifier
+from ..penalties import Penalty
+from ..pools import Pool
+from ..prediction import Predictor
+from ..progress import progress_bars, track
+from ..samples import GivenSample, given_sample
+from ..validation import check_weights, encode_labels
+from .curves import Curve, chosen, cv_results
+from .folds import FoldClassifier, Scorer, Split, checked_splits, curve
+
+# Parameters of the classifier that make no sense in a fold, and those that it does not have.
+LEFT_OUT = ("validation_fraction", "n_iter_no_change", "warm_start", "checkpoint", "random_state")
+OWN = ("cv", "scoring", "choice", "n_jobs")
+
+Classifier = TypeVar("Classifier", bound=ShareBoostClassifier)
+
+
+class ShareBoostCV(Predictor):
+    """A ShareBoostClassifier whose number of features is chosen by cross-validation.
+
+    One run on the training rows of a fold gives the classifier of every number of features,
+    and so the whole curve of its scores on the held-out rows: there is no grid. The number
+    of the best mean curve is chosen, and a classifier of as many is fitted to all rows.
+
+    Parameters
+    ----------
+    n_features : int or None, default=20
+        The most features to try. None where ``budget`` ends the rounds.
+    cv : int, splitter, iterable of (train, test) or None, default=None
+        The folds. An integer (None: 5) makes as many stratified ones.
+    scoring : str, callable or None, default=None
+        What to maximise on the held-out rows: a name that scikit-learn knows, or a callable
+        ``scorer(estimator, X, y)``. None is accuracy.
+    choice : {"best", "one_se"}, default="best"
+        Which number is chosen: that of the highest mean score, the fewest features of
+        equals; or the fewest whose mean score is within one standard error of the highest,
+        which is the deviation over folds (``ddof=1``) over the root of their number.
+    n_jobs : int or None, default=None
+        How many folds run at once. The result is the same for any number.
+    pool, rule, shortlist, swap, group_choice, costs, budget, include, exclude, penalty, alpha, \
+    solver, tol, refit_tol, max_iter, margin, fit_intercept, class_weight
+        As in ``ShareBoostClassifier``.
+    groups : array-like of shape (n_features_in,) or None, default=None
+        Groups of the *columns* of X, as in ``ShareBoostClassifier``. Those of rows, for the
+        splitter, are an argument of ``fit``.
+    verbose : int, default=0
+        1 shows a progress bar of the folds, then those of the fit to all rows.
+
+    Attributes
+    ----------
+    best_n_features_ : int
+        The number chosen. ``selected_`` has fewer only where the run on all rows ended
+        before, for one of the reasons in ``path_.stop_reason``.
+    best_score_ : float
+        Mean held-out score of that number of features.
+    cv_results_ : dict of ndarrays
+        One entry for each number of features: "n_features"; "mean_test_score",
+        "std_test_score" (``ddof=0``) and "split0_test_score", ... of the held-out rows; and
+        "mean_fit_time", the seconds that a fold took to get there. It begins with 1, or with
+        as many as ``include`` names. A run that ended early keeps its last score.
+    n_splits_ : int
+        Number of folds.
+    classes_, coef_, intercept_, selected_, path_, groups_, n_iter_, n_features_in_, \
+    feature_names_in_
+        Of the classifier fitted to all rows, as in ``ShareBoostClassifier``.
+
+    Notes
+    -----
+    ``score`` is the accuracy, whatever ``scoring`` is.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from shareboost import ShareBoostCV
+    >>> X, y = load_wine(return_X_y=True, as_frame=True)
+    >>> clf = ShareBoostCV(n_features=10, choice="one_se").fit(X, y)
+    >>> clf.best_n_features_ == len(clf.get_feature_names_out())
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **{
+            name: constraint
+            for name, constraint in ShareBoostClassifier._parameter_constraints.items()
+            if name not in LEFT_OUT
+        },
+        "cv": ["cv_object"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "choice": [StrOptions({"best", "one_se"})],
+        "n_jobs": [Integral, None],
+    }
+
+    best_n_features_: int
+    best_score_: float
+    cv_results_: dict[str, NDArray[Any]]
+    n_splits_: int
+
+    def __init__(
+        self,
+        n_features: int | None = 20,
+        *,
+        cv: Any = None,
+        scoring: str | Scorer | None = None,
+        choice: str = "best",
+        n_jobs: int | None = None,
+        pool: str | Pool = "columns",
+        rule: str = "gradient",
+        shortlist: int | None = 10,
+        swap: bool = False,
+        groups: ArrayLike | None = None,
+        group_choice: str = "sum",
+        costs: ArrayLike | dict[Any, float] | Callable[[Any], ArrayLike] | None = None,
+        budget: float | None = None,
+        include: ArrayLike | None = None,
+        exclude: ArrayLike | None = None,
+        penalty: str | Penalty = "frobenius",
+        alpha: float = 3e-5,
+        solver: str = "lbfgs",
+        tol: float = 1e-4,
+        refit_tol: float = 0.05,
+        max_iter: int = 1000,
+        margin: float = 1.0,
+        fit_intercept: bool = True,
+        class_weight: dict[Any, float] | str | None = None,
+        verbose: int = 0,
+    ):
+        self.n_features = n_features
+        self.cv = cv
+        self.scoring = scoring
+        self.choice = choice
+        self.n_jobs = n_jobs
+        self.pool = pool
+        self.rule = rule
+        self.shortlist = shortlist
+        self.swap = swap
+        self.groups = groups
+        self.group_choice = group_choice
+        self.costs = costs
+        self.budget = budget
+        self.include = include
+        self.exclude = exclude
+        self.penalty = penalty
+        self.alpha = alpha
+        self.solver = solver
+        self.tol = tol
+        self.refit_tol = refit_tol
+        self.max_iter = max_iter
+        self.margin = margin
+        self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(
+        self,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Self:
+        """Choose the number of features, then the features, and fit their weights.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features_in)
+            Real or integer numbers; NaN where the pool allows it, as stumps do.
+        y : array-like of shape (n_samples,)
+            Labels of at least two classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Non-negative weights, of which only the ratios count, for training and, where the
+            scorer takes ``sample_weight`` (as accuracy does), for the held-out scores. The
+            mean over folds is not weighted.
+        groups : array-like of shape (n_samples,), optional
+            Groups of the *rows*, for splitters such as ``GroupKFold``. Those of the columns
+            are a parameter of the constructor.
+
+        Returns
+        -------
+        self
+            A fit that fails, or is interrupted, leaves an earlier fit as it was.
+        """
+        scorer = check_scoring(self, self.scoring or "accuracy")
+        rows = self._checked_rows(X, y, sample_weight)
+        splits = self._checked_splits(rows, groups)
+        results, scores = cv_results(self._curves(rows, splits, scorer))
+        place = chosen(scores, self.choice)
+        best = int(results["n_features"][place])
+        fitted = self._classifier(ShareBoostClassifier, n_features=best).fit(*rows)
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(
+            {name: value for name, value in vars(fitted).items() if name.endswith("_")},
+            best_n_features_=best,
+            best_score_=float(results["mean_test_score"][place]),
+            cv_results_=results,
+            n_splits_=len(splits),
+        )
+        return self
+
+    def _checked_rows(self, X: Any, y: Any, sample_weight: Any) -> GivenSample:
+        """Return the rows, fit for a classifier of these parameters."""
+        # Validation writes attributes: on a copy, so that a failed fit changes nothing.
+        rows = given_sample(copy.copy(self), X, y, sample_weight)
+        classes, index = encode_labels(rows.y)
+        check_weights(rows.weight, rows.X, self.class_weight, classes, index)
+        return rows
+
+    def _checked_splits(self, rows: GivenSample, groups: Any) -> list[Split]:
+        """Return the folds, as many as the choice takes at least."""
+        splits = checked_splits(self.cv, rows, groups)
+        if len(splits) < (2 if self.choice == "one_se" else 1):
+            raise ValueError(
+                f"cv has {len(splits)} folds: it takes at least 1, and 2 for the standard error "
+                'of choice="one_se".'
+            )
+        return splits
+
+    def _curves(self, rows: GivenSample, splits: list[Split], scorer: Scorer) -> list[Curve]:
+        """Return the curve of every fold."""
+        fold = self._classifier(FoldClassifier, verbose=0)
+        curves = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+            delayed(curve)(fold, rows, split, scorer) for split in splits
+        )
+        with progress_bars(bool(self.verbose)):
+            return list(track(curves, "folds", len(splits)))
+
+    def _classifier(self, kind: type[Classifier], **changes: Any) -> Classifier:
+        """Return a classifier with the parameters of this one, but for the changes."""
+        parameters = self.get_params(deep=False)
+        return kind(**{**{k: v for k, v in parameters.items() if k not in OWN}, **changes})

@@ -1,0 +1,342 @@
+import pickle
+from inspect import signature
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+import sklearn
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, get_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from shareboost import ShareBoostClassifier, ShareBoostCV
+from shareboost.pools import Columns
+from shareboost.resampling.cv import LEFT_OUT, OWN
+
+FITTED = ("classes_", "coef_", "intercept_", "selected_", "n_iter_", "n_features_in_")
+
+
+def naive_curves(clf, X, y, splits, scorer, weight=None):
+    """The scores of every fold and number of features, one classifier at a time."""
+    curves = []
+    for train, test in splits:
+        fold = clone(clf).fit(X[train], y[train], None if weight is None else weight[train])
+        weights = {} if weight is None else {"sample_weight": weight[test]}
+        rounds = range(1, len(fold.path_) + 1)
+        curves.append([scorer(fold.at(t), X[test], y[test], **weights) for t in rounds])
+    return curves
+
+
+def curves_of(clf):
+    return [clf.cv_results_[f"split{place}_test_score"] for place in range(clf.n_splits_)]
+
+
+def right_answers(estimator, X, y):
+    return float((estimator.predict(X) == y).sum())
+
+
+@parametrize_with_checks(
+    [ShareBoostCV(), ShareBoostCV(3, cv=2, choice="one_se", pool=Columns("maxabs"))]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def test_the_parameters_are_those_of_the_classifier():
+    own = signature(ShareBoostCV).parameters
+    theirs = signature(ShareBoostClassifier).parameters
+    assert {name: own[name] for name in own if name not in OWN} == {
+        name: theirs[name] for name in theirs if name not in LEFT_OUT
+    }
+    assert set(OWN) <= set(own)
+    assert set(LEFT_OUT) <= set(theirs)
+    assert set(ShareBoostCV._parameter_constraints) == set(own)
+
+
+@pytest.mark.parametrize("scoring", [None, "balanced_accuracy", "neg_log_loss", right_answers])
+def test_the_curves_are_those_of_a_loop_over_folds_and_features(problem, scoring):
+    X, y = problem
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    clf = ShareBoostCV(6, cv=folds, scoring=scoring).fit(X, y)
+    scorer = scoring if callable(scoring) else get_scorer(scoring or "accuracy")
+    truth = naive_curves(ShareBoostClassifier(6), X, y, folds.split(X, y), scorer)
+    results = clf.cv_results_
+    assert results["n_features"].tolist() == [1, 2, 3, 4, 5, 6]
+    assert np.allclose(curves_of(clf), truth)
+    assert np.allclose(results["mean_test_score"], np.mean(truth, axis=0))
+    assert np.allclose(results["std_test_score"], np.std(truth, axis=0))
+    assert clf.best_n_features_ == np.argmax(np.mean(truth, axis=0)) + 1
+    assert clf.best_score_ == pytest.approx(np.mean(truth, axis=0).max())
+    assert (np.diff(results["mean_fit_time"]) > 0).all()
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"swap": True}, {"pool": "products"}, {"pool": "pieces"}, {"margin": 0.0}]
+)
+def test_the_folds_are_run_as_the_parameters_say(problem, parameters):
+    X, y = problem
+    folds = StratifiedKFold(2)
+    clf = ShareBoostCV(4, cv=folds, scoring="neg_log_loss", **parameters).fit(X, y)
+    fold, scorer = ShareBoostClassifier(4, **parameters), get_scorer("neg_log_loss")
+    assert np.allclose(curves_of(clf), naive_curves(fold, X, y, folds.split(X, y), scorer))
+
+
+def test_the_last_score_is_that_of_a_plain_run(problem):
+    X, y = problem
+    clf = ShareBoostCV(4, cv=3).fit(X, y)
+    plain = cross_val_score(ShareBoostClassifier(4), X, y, cv=3)
+    assert np.allclose([curve[-1] for curve in curves_of(clf)], plain)
+
+
+def test_all_rows_are_fitted_as_the_classifier_fits_them(problem):
+    X, y = problem
+    clf = ShareBoostCV(8, cv=3, choice="one_se", alpha=1e-3, margin=0.0).fit(X, y)
+    plain = ShareBoostClassifier(clf.best_n_features_, alpha=1e-3, margin=0.0).fit(X, y)
+    for name in FITTED:
+        assert np.array_equal(getattr(clf, name), getattr(plain, name))
+    assert np.array_equal(clf.predict_proba(X), plain.predict_proba(X))
+    assert np.array_equal(clf.transform(X), plain.transform(X))
+    for t in range(clf.best_n_features_ + 1):
+        assert np.array_equal(clf.at(t).predict(X), plain.at(t).predict(X))
+    assert clf.n_features == 8
+
+
+def test_one_standard_error_takes_no_more_features_than_best(digits):
+    X, y = digits[0][:200], digits[1][:200]
+    best = ShareBoostCV(8, cv=3).fit(X, y)
+    frugal = ShareBoostCV(8, cv=3, choice="one_se").fit(X, y)
+    assert frugal.best_n_features_ <= best.best_n_features_
+    assert frugal.best_score_ <= best.best_score_
+    place = frugal.best_n_features_ - 1
+    assert frugal.best_score_ == best.cv_results_["mean_test_score"][place]
+
+
+def test_groups_of_rows_go_to_the_splitter(problem):
+    X, y = problem
+    groups = np.arange(len(y)) % 5
+    clf = ShareBoostCV(3, cv=GroupKFold(5)).fit(X, y, groups=groups)
+    splits = GroupKFold(5).split(X, y, groups)
+    truth = naive_curves(ShareBoostClassifier(3), X, y, splits, get_scorer("accuracy"))
+    assert np.allclose(curves_of(clf), truth)
+
+
+def test_groups_of_columns_go_to_the_classifier(problem):
+    X, y = problem
+    columns = np.repeat(["a", "b", "c", "d"], 3)
+    clf = ShareBoostCV(3, cv=GroupKFold(3), groups=columns)
+    clf.fit(X, y, groups=np.arange(len(y)) % 3)
+    assert clf.groups_.tolist() == ["a", "b", "c", "d"]
+    assert clf.coef_.shape == (4, 3 * clf.best_n_features_)
+
+
+@pytest.mark.parametrize("make", [list, tuple, iter])
+def test_any_iterable_of_splits_will_do(problem, make):
+    X, y = problem
+    splits = list(TimeSeriesSplit(3).split(X))
+    clf = ShareBoostCV(3, cv=make(splits)).fit(X, y)
+    truth = naive_curves(ShareBoostClassifier(3), X, y, splits, get_scorer("accuracy"))
+    assert clf.n_splits_ == 3
+    assert np.allclose(curves_of(clf), truth)
+
+
+def test_there_are_five_folds_by_default(problem):
+    assert ShareBoostCV(1).fit(*problem).n_splits_ == 5
+
+
+def test_a_fold_may_lack_a_class_in_training(problem):
+    X, y = problem
+    y = np.array(["w", "x", "y", "z"])[y]
+    lacks = np.flatnonzero(y == "x")
+    others = np.setdiff1d(np.arange(len(y)), lacks)
+    splits = [(others[::2], np.r_[others[1::2], lacks]), (others[1::2], others[::2])]
+    clf = ShareBoostCV(3, cv=splits).fit(X, y)
+    truth = naive_curves(ShareBoostClassifier(3), X, y, splits, get_scorer("accuracy"))
+    assert np.allclose(curves_of(clf), truth)
+    assert clf.classes_.tolist() == ["w", "x", "y", "z"]
+
+
+def test_columns_that_never_vary_give_the_classifier_of_no_feature():
+    X, y = np.ones((27, 2)), np.arange(27) % 3
+    clf = ShareBoostCV(2, cv=3).fit(X, y)
+    assert clf.cv_results_["n_features"].tolist() == [1]
+    assert clf.best_score_ == pytest.approx(1 / 3)
+    assert len(clf.selected_) == 0
+
+
+def test_a_budget_alone_may_end_the_rounds(problem):
+    X, y = problem
+    clf = ShareBoostCV(None, budget=4.0, cv=3).fit(X, y)
+    assert clf.cv_results_["n_features"].tolist() == [1, 2, 3, 4]
+
+
+def test_included_features_are_in_every_number_tried(problem):
+    X, y = problem
+    clf = ShareBoostCV(5, include=[3, 7, 3], cv=3).fit(X, y)
+    assert clf.cv_results_["n_features"].tolist() == [2, 3, 4, 5]
+    assert {3, 7} <= set(clf.selected_.tolist())
+    noise = np.random.default_rng(0).permutation(y)
+    assert ShareBoostCV(5, include=[3, 7], cv=3, choice="one_se").fit(X, noise).selected_.size >= 2
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_log_loss"])
+def test_weights_count_in_training_and_in_scoring(problem, scoring):
+    X, y = problem
+    weight = np.random.default_rng(0).integers(0, 4, size=len(y)).astype(float)
+    folds = StratifiedKFold(3)
+    clf = ShareBoostCV(4, cv=folds, scoring=scoring).fit(X, y, weight)
+    scorer = get_scorer(scoring or "accuracy")
+    truth = naive_curves(ShareBoostClassifier(4), X, y, folds.split(X, y), scorer, weight)
+    assert np.allclose(curves_of(clf), truth)
+    plain = ShareBoostClassifier(clf.best_n_features_).fit(X, y, weight)
+    assert np.array_equal(clf.coef_, plain.coef_)
+
+
+def test_every_kind_of_input_gives_the_same(problem):
+    X, y = problem
+    X = np.where(np.abs(X) < 0.5, 0.0, X)
+    names = [f"f{j}" for j in range(X.shape[1])]
+    truth = ShareBoostCV(3, cv=2).fit(X, y)
+    inputs = [
+        X.tolist(),
+        pd.DataFrame(X, columns=names),
+        pl.DataFrame(X, schema=names),
+        sp.csr_matrix(X),
+        sp.csc_array(X),
+        sp.coo_array(X),
+    ]
+    for given in inputs:
+        clf = ShareBoostCV(3, cv=2).fit(given, y.tolist())
+        assert np.allclose(curves_of(clf), curves_of(truth))
+        assert np.array_equal(clf.selected_, truth.selected_)
+
+
+def test_stumps_take_gaps(problem):
+    X, y = problem
+    X[::7, 2] = np.nan
+    clf = ShareBoostCV(4, cv=3, pool="stumps").fit(X, y)
+    assert clf.predict(X).shape == y.shape
+    with pytest.raises(ValueError, match="NaN, which this pool does not take"):
+        ShareBoostCV(4, cv=3).fit(X, y)
+
+
+def test_two_classes(problem):
+    X, y = problem
+    clf = ShareBoostCV(4, cv=3, scoring="roc_auc").fit(X, y > 1)
+    assert clf.decision_function(X).shape == y.shape
+    assert clf.best_score_ > 0.6
+
+
+def test_jobs_change_nothing(problem):
+    X, y = problem
+    one = ShareBoostCV(4, cv=3, n_jobs=1).fit(X, y)
+    for backend in ("loky", "threading"):
+        with parallel_config(backend):
+            two = ShareBoostCV(4, cv=3, n_jobs=2).fit(X, y)
+        assert np.array_equal(curves_of(one), curves_of(two))
+        assert np.array_equal(one.coef_, two.coef_)
+
+
+def test_verbose_shows_folds_then_the_rounds_of_the_last_fit(problem, capsys):
+    clf = ShareBoostCV(3, cv=4, verbose=1).fit(*problem)
+    shown = capsys.readouterr().err
+    assert "folds" in shown
+    assert "4/4" in shown
+    assert shown.count("rounds") == 1
+    assert f"{clf.best_n_features_}/{clf.best_n_features_}" in shown
+    ShareBoostCV(3, cv=3).fit(*problem)
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_it_clones_and_pickles_and_nests(problem):
+    X, y = problem
+    clf = ShareBoostCV(4, cv=3, choice="one_se").fit(X, y)
+    assert clone(clf).get_params() == clf.get_params()
+    again = pickle.loads(pickle.dumps(clf))
+    assert np.array_equal(again.predict(X), clf.predict(X))
+    assert again.cv_results_.keys() == clf.cv_results_.keys()
+    search = GridSearchCV(ShareBoostCV(3, cv=2), {"alpha": [1e-4, 1.0]}, cv=2).fit(X, y)
+    assert search.best_estimator_.best_n_features_ <= 3
+
+
+def test_rows_groups_and_weights_are_routed(problem):
+    X, y = problem
+    groups = np.arange(len(y)) % 3
+    weight = 1.0 + groups
+    with sklearn.config_context(enable_metadata_routing=True):
+        clf = ShareBoostCV(3, cv=GroupKFold(3)).set_fit_request(groups=True, sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipe = make_pipeline(scaler, clf).fit(X, y, groups=groups, sample_weight=weight)
+    scaled = StandardScaler().fit_transform(X)
+    direct = ShareBoostCV(3, cv=GroupKFold(3)).fit(scaled, y, weight, groups=groups)
+    assert np.array_equal(pipe[-1].coef_, direct.coef_)
+
+
+def test_a_failed_fit_leaves_the_earlier_one():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    clf = ShareBoostCV(3, cv=3).fit(X, y)
+    before = dict(vars(clf))
+
+    def fails_late(estimator, rows, labels):
+        return 1.0 if estimator.n_features < 2 else np.nan
+
+    bad = [{"scoring": fails_late}, {"choice": "one_se", "cv": ShuffleSplit(1)}, {"max_iter": 1}]
+    for parameters in bad:
+        with pytest.raises((ValueError, ConvergenceWarning)):
+            clf.set_params(**parameters).fit(X.to_numpy()[:, :2], y)
+        clf.set_params(**{name: before[name] for name in parameters})
+        assert vars(clf) == before
+    with pytest.raises(ValueError, match="inconsistent|differ in length"):
+        clf.fit(X, y[:-1])
+    assert vars(clf) == before
+    clf.fit(X.to_numpy(), y)
+    assert not hasattr(clf, "feature_names_in_")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"scoring": "accurate"}, "'scoring' parameter .*'accurate'"),
+        ({"scoring": accuracy_score}, "metric function rather than a scorer"),
+        ({"cv": 1.5}, "'cv' parameter"),
+        ({"cv": 1}, "'cv' parameter .*Got 1"),
+        ({"cv": 151}, "cv cannot split the 150 rows: .*n_splits=151"),
+        ({"cv": []}, "cv has 0 folds"),
+        ({"cv": ShuffleSplit(1, random_state=0), "choice": "one_se"}, "cv has 1 folds.*one_se"),
+        ({"cv": [([0], [1])]}, "split 0 trains on rows of the classes .0. only"),
+        ({"choice": "most"}, "'choice' parameter"),
+        ({"n_features": 0}, "'n_features' parameter"),
+        ({"n_features": None}, "n_features=None takes a budget"),
+        ({"include": [1, 2], "n_features": 1}, "include names 2 features"),
+        ({"class_weight": {9: 1.0}}, "class_weight names"),
+        ({"n_jobs": "all"}, "'n_jobs' parameter"),
+    ],
+)
+def test_bad_parameters_are_told(problem, parameters, message):
+    clf = ShareBoostCV(**{"n_features": 2, "cv": 2, **parameters})
+    with pytest.raises(ValueError, match=message):
+        clf.fit(*problem)
+
+
+def test_bad_groups_and_weights_are_told(problem):
+    X, y = problem
+    clf = ShareBoostCV(2, cv=GroupKFold(2))
+    with pytest.raises(ValueError, match=r"groups has the shape \(3,\): .* 150 rows.*columns"):
+        clf.fit(X, y, groups=[0, 1, 1])
+    with pytest.raises(ValueError, match="sample_weight has negative"):
+        clf.fit(X, y, -np.ones(150), groups=y)
