@@ -83,24 +83,18 @@ def _plans(selector: Selector, fit: Fit) -> list[Plan]:
     """Return exchanges that may lower the objective, those that promise most first."""
     rows, terms = selector.rows, selector.terms
     atoms = rows.atoms
-    rest = {
-        place: atoms[:place] + atoms[place + 1 :]
-        for place, atom in enumerate(atoms)
-        if atom not in terms.owned
-    }
-    spent = terms.spent(atoms)
-    freed = max((spent - terms.spent(others) for others in rest.values()), default=0.0)
-    found = selector.ranked(fit.W, CANDIDATES, limit=freed)
+    may_go = ~np.isin(atoms, terms.owned)
+    if not may_go.any():
+        return []
+    spent = terms.spent(atoms) * (1.0 + ROUNDING)
+    dearest = max(terms.costs(atoms[:i] + atoms[i + 1 :])[atoms[i]] for i in np.flatnonzero(may_go))
+    found = selector.ranked(fit.W, CANDIDATES, limit=float(dearest))
     model = _Quadratic(rows, selector.refit, fit.W)
     plans = []
     for new in found:
-        places = [
-            place
-            for place, others in rest.items()
-            if terms.spent((*others, new.atom)) <= spent * (1.0 + ROUNDING)
-        ]
+        affordable = terms.spent_after(atoms, new.atom) <= spent
         rows.append(new.atom)
-        plans += model.plans(places)
+        plans += model.plans(np.flatnonzero(may_go & affordable))
         rows.remove(len(atoms))
     return sorted(plans, key=lambda plan: plan.change)
 
@@ -127,7 +121,7 @@ class _Quadratic:
         )
         self.a = np.maximum(total / rows.total_weight, np.finfo(np.float64).tiny)[:, None]
 
-    def plans(self, places: list[int]) -> list[Plan]:
+    def plans(self, places: NDArray[np.intp]) -> list[Plan]:
         """Return the exchanges of the atoms at those places for the one appended last."""
         rows = self.rows
         *starts, start, stop = rows.starts
@@ -144,15 +138,21 @@ class _Quadratic:
         gain = 0.5 * float(np.sum(step * g))
         W = self.W + step @ U
         V: Matrix = np.asarray(np.linalg.solve(S, U), dtype=np.float64)  # (new, old)
+        edges = np.array([*starts, start])
+        widths = np.diff(edges)[rows.intercept + places]
         plans = []
-        for place in places:
-            J = slice(*[*starts, start][rows.intercept + place :][:2])
-            own = self.A[J, J] + U[:, J].T @ V[:, J]
-            part = np.linalg.solve(own, W[:, J].T).T  # (k, width)
-            loss = 0.5 * float(np.sum(self.a * part * W[:, J]))
-            if loss < PESSIMISM * gain:
-                end = partial(self._end, W, step, U, V, J, part)
-                plans.append(Plan(loss - gain, rows.atoms[-1], place, end))
+        for width in np.unique(widths):  # atoms of as many columns at once
+            own = places[widths == width]
+            J = edges[rows.intercept + own, None] + np.arange(width)  # (atoms, width)
+            blocks = self.A[J[:, :, None], J[:, None, :]] + np.einsum(
+                "cij,cil->ijl", U[:, J], V[:, J]
+            )
+            w = W[:, J].transpose(1, 2, 0)  # (atoms, width, k)
+            parts = np.linalg.solve(blocks, w)
+            losses = 0.5 * np.einsum("iwk,iwk,k->i", parts, w, self.a[:, 0])
+            for i in np.flatnonzero(losses < PESSIMISM * gain):
+                end = partial(self._end, W, step, U, V, J[i], parts[i].T)
+                plans.append(Plan(float(losses[i]) - gain, rows.atoms[-1], int(own[i]), end))
         return plans
 
     def _end(self, W: Matrix, step: Matrix, U: Matrix, V: Matrix, J: slice, part: Matrix) -> Matrix:

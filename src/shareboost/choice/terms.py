@@ -41,6 +41,14 @@ class Terms:
         new = self._paid(chosen) & ~self._paid(())
         return float(self.prices[new].sum())
 
+    def spent_after(self, chosen: Atoms, new: int) -> Vector:
+        """Return what would be spent with a new atom in the place of each of the chosen ones."""
+        if self.needs is None:
+            free = np.isin(chosen, self.owned)
+            return self.spent((*chosen, new)) - np.where(free, 0.0, self.prices[list(chosen)])
+        rest = [(*chosen[:i], *chosen[i + 1 :], new) for i in range(len(chosen))]
+        return np.array([self.spent(atoms) for atoms in rest])
+
     def counted(self, costs: Vector) -> Vector:
         """Return what scores are divided by: the costs, and a little for what is free."""
         return np.where(costs > 0.0, costs, FREE * self.prices.min())
