@@ -20,12 +20,15 @@ lint: .venv/installed-test
 
 install: .venv/installed-test
 
-# The tables of docs/defaults.md and docs/figures.md.
+# The tables of docs/defaults.md, docs/figures.md and docs/choosing.md.
 evidence: .venv/installed-test
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/pool_defaults.py
 	$(BIN)/python benchmarks/figures.py
 	$(BIN)/python benchmarks/pools.py
+	$(BIN)/python benchmarks/checkpoint.py
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0
+	$(BIN)/python benchmarks/choosing.py
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

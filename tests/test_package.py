@@ -38,12 +38,11 @@ def test_the_version_is_the_installed_one_and_in_the_change_log():
     assert f"## {shareboost.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/pools.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/pools.md", "docs/choosing.md"])
 def test_the_python_of_the_pages_runs(page):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
     assert blocks
-    for block in blocks:
-        python(block)
+    python("\n".join(blocks))
 
 
 def test_all_public_names_are_there():
