@@ -173,7 +173,7 @@ def test_equal_columns_tie_across_parts_and_pools(name, digits, monkeypatch):
 def test_rows_are_read_in_chunks_of_any_size(name, data, monkeypatch):
     X, y, _, _ = data
     whole = classifier(4, name).fit(X, y)
-    for constant in ("pieces.CHUNK_ROWS", "products.CHUNK_ROWS", "patches.CHUNK_IMAGES"):
+    for constant in ("piece_features.CHUNK_ROWS", "products.CHUNK_ROWS", "patches.CHUNK_IMAGES"):
         monkeypatch.setattr(f"shareboost.pools.{constant}", 7)
     for constant in ("templates.CHUNK_IMAGES", "templates.BATCH_IMAGES"):
         monkeypatch.setattr(f"shareboost.pools.{constant}", 5)

@@ -7,7 +7,8 @@ from sklearn.base import clone
 from .base import Features, Pool
 from .columns import ColumnFeatures, Columns
 from .groups import GroupFeatures, Groups
-from .pieces import PieceFeatures, Pieces
+from .piece_features import PieceFeatures
+from .pieces import Pieces
 from .products import ProductFeatures, Products
 from .stumps import StumpFeatures, Stumps
 from .templates import TemplateFeatures, Templates
