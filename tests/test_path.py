@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_wine
 
 from shareboost import ShareBoostClassifier
 from shareboost.path import StopReason
@@ -204,3 +205,38 @@ def test_an_interrupt_while_a_path_is_taken_up_again_leaves_it_as_it_was(digits,
     with pytest.raises(KeyboardInterrupt):
         clf.set_params(n_features=5).fit(*digits)
     assert pickle.dumps(clf.set_params(n_features=3)) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"alpha": 1e-2}, "alpha"),
+        ({"exclude": [1]}, "exclude"),
+        ({"costs": np.arange(1.0, 65.0)}, "costs"),
+        ({"rule": "newton", "swap": True}, "rule, swap"),
+        ({"solver": "newton"}, "solver"),
+    ],
+)
+def test_a_warm_start_refuses_what_would_have_made_other_rounds(digits, change, named):
+    clf = ShareBoostClassifier(3, warm_start=True).fit(*digits)
+    before = clf.selected_
+    with pytest.raises(ValueError, match=f"goes on from a fit with other {named}:"):
+        clf.set_params(n_features=5, **change).fit(*digits)
+    assert np.array_equal(clf.selected_, before)
+
+
+def test_a_warm_start_goes_on_with_a_larger_budget_and_not_with_a_smaller(digits):
+    X, y = digits
+    clf = ShareBoostClassifier(None, budget=3, warm_start=True).fit(X, y)
+    clf.set_params(budget=5).fit(X, y)
+    assert np.array_equal(clf.selected_, ShareBoostClassifier(5).fit(X, y).selected_)
+    with pytest.raises(ValueError, match="budget=4 is below what the fitted path has spent, 5"):
+        clf.set_params(budget=4).fit(X, y)
+
+
+def test_the_frame_has_names():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    frame = ShareBoostClassifier(3).fit(X, y).path_.to_frame()
+    assert frame["name"].tolist() == [X.columns[atom] for atom in frame["atom"]]
+    stumps = ShareBoostClassifier(3, pool="stumps").fit(X, y)
+    assert stumps.path_.to_frame()["name"].tolist() == stumps.get_feature_names_out().tolist()

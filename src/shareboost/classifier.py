@@ -20,13 +20,14 @@ from sklearn.utils.validation import _check_feature_names_in
 
 from . import assembly
 from .callbacks import FitCallbacks
+from .checkpoints.identity import shaping_of
 from .choice.select import RULES
 from .choice.wishes import GROUP_CHOICES
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool, new_pool
 from .prediction import Predictor, fitted_attributes
-from .progress import progress_bars, rounds_bar
+from .progress import RoundsBar, progress_bars
 from .refit import SOLVERS
 from .rows import Rows
 from .samples import Sample
@@ -70,9 +71,10 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         Whether a round ends by exchanging features that later ones made useless for better
         ones, as long as the loss falls. ``at(t)`` then has features of its own, not the
         first t of ``selected_``; a run takes 3 to 5 times as long (docs/choosing.md).
-    groups : array-like of shape (n_features_in,), optional
-        The label of each column's group. Groups are chosen whole, section 3.2 of the paper,
-        among columns only; ``selected_`` then holds places in ``groups_``.
+    groups : array-like of shape (n_features_in,) or dict, optional
+        The label of each column's group, or a dict of them by column name. Groups are
+        chosen whole, section 3.2 of the paper, among columns only; ``selected_`` then holds
+        places in ``groups_``.
     group_choice : {"sum", "mean", "each"}, default="sum"
         A group is chosen by the sum of its columns' scores, or by their mean. ``"each"``
         chooses columns one by one, from any pool: groups then only share a price.
@@ -160,6 +162,10 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         ``features``, the atoms of all rounds as plain arrays: the columns and thresholds of
         stumps, the two columns of products, the centres and radii of pieces, the templates
         and masks.
+    columns_ : ndarray
+        The columns of X that the classifier reads, in order.
+    cost_ : float
+        What its features cost, by ``costs``.
     n_iter_ : int
         Iterations of the refits that gave the weights of the path.
     n_features_in_ : int
@@ -189,7 +195,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "rule": [StrOptions(set(RULES))],
         "shortlist": [Interval(Integral, 1, None, closed="left"), None],
         "swap": ["boolean"],
-        "groups": ["array-like", None],
+        "groups": ["array-like", dict, None],
         "group_choice": [StrOptions(set(GROUP_CHOICES))],
         "costs": ["array-like", dict, callable, None],
         "budget": [Interval(Real, 0, np.inf, closed="neither"), None],
@@ -220,7 +226,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         rule: str = "gradient",
         shortlist: int | None = 10,
         swap: bool = False,
-        groups: ArrayLike | None = None,
+        groups: ArrayLike | dict[str, Any] | None = None,
         group_choice: str = "sum",
         costs: ArrayLike | dict[Any, float] | Callable[[Any], ArrayLike] | None = None,
         budget: float | None = None,
@@ -304,7 +310,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         data, labels = check_data(checked, X, y, pool.allows_nan)
         classes, index = encode_labels(labels)
         weight = check_weights(sample_weight, data, self.class_weight, classes, index)
-        wishes, pool = assembly.wishes(self, _check_feature_names_in(checked), pool)
+        names = _check_feature_names_in(checked)
+        wishes, pool = assembly.wishes(self, names, pool)
         checked.groups_ = wishes.labels
         sample, held_out = assembly.samples(
             checked, Sample(data, index, weight).weighted(), eval_set, classes, pool
@@ -318,22 +325,24 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             terms = wishes.terms(pool)
             earlier = checkpoint and checkpoint.path(pool, terms)
             earlier = earlier or self._earlier_path(data.shape[1], classes)
-            most = min(self.n_features or pool.n_atoms_, pool.n_atoms_)
-            n_rounds = max(0, most - len(earlier or ()))
-            callbacks = FitCallbacks(self, n_rounds, X, y, sample_weight)
+            done = len(earlier or ())
+            most = max(done, min(self.n_features or pool.n_atoms_, pool.n_atoms_))
+            callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
             with Rows(*sample, pool, classes.size, self.fit_intercept) as rows:
                 run = assembly.run(self, rows, terms, held_out)
-                advance = rounds_bar(n_rounds)
+                bar = RoundsBar(most, done)
                 try:
                     path = run.begin() if earlier is None else run.resume(earlier)
+                    path.input_names, path.shaped_by = tuple(names), shaping_of(self)
                     for round_ in run.rounds(path):
                         if checkpoint:
                             checkpoint.save(path)
-                        advance(round_)
+                        bar.advance(round_)
                         if callbacks.round_ended(partial(fitted, path)):
                             path.stop_reason = StopReason.CALLBACK
                             break
                     run.finish(path)
+                    bar.end(path)
                 except KeyboardInterrupt:
                     if path:
                         path.stop_reason = StopReason.INTERRUPTED
@@ -364,6 +373,21 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
                 f"n_features={self.n_features} is below the {len(self.path_)} features already "
                 f"chosen: warm_start=True takes at least as many. Use at({self.n_features}) for "
                 "fewer."
+            )
+        changed = [
+            name
+            for name, now in shaping_of(self).items()
+            if self.path_.shaped_by.get(name, now) != now
+        ]
+        if changed:
+            raise ValueError(
+                f"warm_start=True goes on from a fit with other {', '.join(changed)}: the rounds "
+                "so far would be others now. Fit in the same way, or set warm_start=False."
+            )
+        if self.budget is not None and len(self.path_) and self.path_.costs[-1] > self.budget:
+            raise ValueError(
+                f"budget={self.budget:g} is below what the fitted path has spent, "
+                f"{self.path_.costs[-1]:g}: warm_start=True takes at least as much."
             )
         return self.path_
 

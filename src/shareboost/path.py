@@ -70,6 +70,8 @@ class Path:
     rounds: list[Round] = field(default_factory=list)
     finish: Round | None = None  # the last round again, after its tighter refit
     stop_reason: StopReason | None = None
+    input_names: tuple[str, ...] = ()  # of X's columns
+    shaped_by: dict[str, str] = field(default_factory=dict)  # digests of parameters
 
     def __repr__(self) -> str:
         loss = f", loss {self.losses[-1]:.4g}" if self.rounds else ""
@@ -183,13 +185,13 @@ class Path:
             return self
         used = {atom for round_ in self.rounds[:t] for atom in round_.atoms}
         features = self.features.first(len(used))
-        return Path(
-            features,
-            self.intercept,
-            self.start,
-            self.centers[: features.n_columns],
-            self.scales[: features.n_columns],
-            self.rounds[:t],
+        return replace(
+            self,
+            features=features,
+            centers=self.centers[: features.n_columns],
+            scales=self.scales[: features.n_columns],
+            rounds=self.rounds[:t],
+            finish=None,
             stop_reason=StopReason.N_FEATURES,
         )
 
@@ -217,8 +219,21 @@ class Path:
         """Return a path that may be extended while this one stays."""
         return replace(self, rounds=list(self.rounds))
 
+    def _names(self, atoms: list[int]) -> list[str]:
+        """Return the name of each atom; of one that was exchanged in its own round, its number."""
+        known = dict(
+            zip(self.features.ids.tolist(), self.features.atom_names(self.input_names), strict=True)
+        )
+        return [known.get(atom, str(atom)) for atom in atoms]
+
     def to_frame(self) -> pd.DataFrame:
-        """Return one row a round as a pandas frame."""
+        """Return one row a round as a pandas frame.
+
+        ``atom`` came in first, by its ``score``, and is called ``name``; ``swaps`` were made
+        then, as pairs (out, in), and ``atoms`` are all that were in use after them. ``cost``
+        is what was spent so far, ``validation`` the held-out score. ``iterations``,
+        ``gradient`` (that was left) and ``converged`` are those of the refit.
+        """
         try:
             import pandas as pd
         except ImportError as error:
@@ -230,11 +245,13 @@ class Path:
         return pd.DataFrame(
             {
                 "atom": [round_.atom for round_ in self],
+                "name": self._names([round_.atom for round_ in self]),
                 "score": self.scores,
                 "loss": self.losses,
                 "cost": self.costs,
                 "validation": self.validation_scores,
-                "swaps": [len(round_.swaps) for round_ in self],
+                "swaps": [round_.swaps for round_ in self],
+                "atoms": [round_.atoms for round_ in self],
                 "seconds": self.seconds,
                 "iterations": [round_.status.iterations for round_ in self],
                 "gradient": [round_.status.gradient for round_ in self],

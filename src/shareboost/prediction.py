@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from .model import Model
 from .path import Path
-from .pools import Pool, takes_nan
+from .pools import Features, Pool, takes_nan
 from .validation import SPARSE
 
 
@@ -25,6 +25,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     n_features: int | None
     pool: str | Pool
+    n_features_in_: int
     classes_: NDArray[Any]
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
@@ -76,7 +77,9 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         yield from (self.classes_[scores.argmax(axis=1)] for scores in self._staged_scores(X))
 
     def at(self, t: int) -> Self:
-        """Return the classifier of the first ``t`` features, from the same run.
+        """Return the classifier of ``t`` features, from the same run.
+
+        Without swaps they are the first t of ``selected_``.
 
         Its weights are those of round t, refit to ``refit_tol`` of its score; only the
         last round's are refit to ``tol / 10``.
@@ -124,6 +127,14 @@ def _decision(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
+def _columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
+    """Return the columns of X that the atoms read, in order."""
+    reads = features.reads(n_columns_in)
+    if reads is None:
+        return np.arange(n_columns_in if features.ids.size else 0)
+    return np.unique(reads.indices).astype(np.intp)
+
+
 def fitted_attributes(
     checked: Predictor, classes: NDArray[Any], path: Path, t: int
 ) -> dict[str, Any]:
@@ -140,5 +151,7 @@ def fitted_attributes(
         "selected_": model.features.ids,
         "coef_": model.coef,
         "intercept_": model.intercept,
+        "columns_": _columns_read(model.features, checked.n_features_in_),
+        "cost_": path.round(t).cost,
         "n_iter_": path.n_iter,
     }

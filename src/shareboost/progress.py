@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from .path import Round
+    from .path import Path, Round
 
 Item = TypeVar("Item")
 
@@ -20,7 +20,7 @@ _shown: ContextVar[Progress | None] = ContextVar("shown", default=None)
 
 @contextmanager
 def progress_bars(show: bool) -> Iterator[None]:
-    """Show the bars of everything that ``track`` and ``rounds_bar`` are called for inside.
+    """Show the bars of everything that ``track`` and ``RoundsBar`` are called for inside.
 
     Without ``show`` there are none inside, not even where a fit around it shows its own.
     """
@@ -68,14 +68,22 @@ def track(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
         progress.update(task, advance=1)
 
 
-def rounds_bar(n_rounds: int) -> Callable[[Round], None]:
-    """Return the function to call after each round."""
-    progress = _shown.get()
-    if progress is None:
-        return lambda round_: None
-    task = progress.add_task("rounds", total=n_rounds, note="")
+class RoundsBar:
+    """The bar of a run's rounds, where bars are shown."""
 
-    def advance(round_: Round) -> None:
-        progress.update(task, advance=1, note=f"loss {round_.loss:.4f}")
+    def __init__(self, n_rounds: int, done: int):
+        self._progress = _shown.get()
+        self._n_rounds = n_rounds
+        if self._progress is not None:
+            self._task = self._progress.add_task("rounds", total=n_rounds, completed=done, note="")
 
-    return advance
+    def advance(self, round_: Round) -> None:
+        """Count a round."""
+        if self._progress is not None:
+            self._progress.update(self._task, advance=1, note=f"loss {round_.loss:.4f}")
+
+    def end(self, path: Path) -> None:
+        """Fill the bar and say why, where the rounds ended early."""
+        if self._progress is not None and len(path) < self._n_rounds:
+            loss = f"loss {path.last.loss:.4f}, {path.stop_reason}"
+            self._progress.update(self._task, total=len(path), note=loss)

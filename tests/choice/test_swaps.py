@@ -99,7 +99,8 @@ def test_the_path_of_a_run_with_swaps_predicts_round_by_round(digits):
         assert np.array_equal(shorter.selected_, clf.path_.rounds[t - 1].atoms)
         assert np.array_equal(shorter.transform(X), X[:, shorter.selected_])
     frame = clf.path_.to_frame()
-    assert frame["swaps"].sum() == sum(len(round_.swaps) for round_ in clf.path_.rounds)
+    assert frame["swaps"].tolist() == [round_.swaps for round_ in clf.path_.rounds]
+    assert frame["atoms"].iloc[-1] == tuple(clf.selected_)
 
 
 def test_a_warm_start_goes_on_after_swaps_as_one_longer_run(digits):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from shareboost import ShareBoostClassifier
 from shareboost.choice.terms import FREE, Terms
 from shareboost.path import StopReason
-from shareboost.pools import Columns, Pieces, Products, Stumps
+from shareboost.pools import Columns, Groups, Pieces, Products, Stumps
 
 # Rows so few that a fit would fail at once if any of it were done.
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
@@ -294,7 +294,10 @@ def test_as_many_included_as_features_leaves_nothing_to_choose(problem):
         ),
         ({"costs": [2.0] * 12, "budget": 1.5, "pool": "stumps"}, "budget=1.5 is below"),
         ({"costs": [1.0], "pool": "products"}, r"costs has the shape \(1,\)"),
-        ({"include": ["weight"]}, "include names 'weight', which is unknown: X has x0, x1"),
+        ({"include": ["weight"]}, "include names 'weight', which is unknown: there are x0, x1"),
+        ({"include": ["x111"]}, "include names 'x111', .* Did you mean 'x11'?"),
+        ({"exclude": np.arange(12)}, "exclude names every feature that varies"),
+        ({"groups": {"x0": 1}}, "groups has no label for 'x1'"),
         ({"exclude": ["weight"]}, "exclude names 'weight', which is unknown"),
         ({"include": [12]}, "include has the index 12, and there are 12 features"),
         ({"include": [-1]}, "include has the index -1"),
@@ -302,7 +305,7 @@ def test_as_many_included_as_features_leaves_nothing_to_choose(problem):
         ({"include": "x1"}, "include"),
         ({"include": [1, 2], "exclude": ["x2"]}, "include and exclude both name x2"),
         ({"include": [0, 1, 2, 3]}, "include names 4 features, more than n_features=3"),
-        ({"groups": GROUPS, "include": ["d"]}, "include names the group 'd', which groups does"),
+        ({"groups": GROUPS, "include": ["d"]}, "include names the group 'd', .* groups, a, b, c"),
         ({"n_features": None}, "n_features=None takes a budget"),
     ],
 )
@@ -314,7 +317,8 @@ def test_what_cannot_be_meant_is_refused_before_any_work(problem, idle, paramete
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"include": ["x0 * x99"]}, r"include names 'x0 \* x99', .* get_feature_names_out"),
+        ({"include": ["x0 · x99"]}, "include names 'x0 · x99', which is unknown: .* Did you mean"),
+        ({"include": ["x3"]}, "include names the column 'x3', and the features of Products are"),
         ({"costs": lambda atoms: [1.0]}, r"costs has the shape \(1,\): it takes 66 numbers"),
         ({"costs": lambda atoms: np.zeros(66)}, "costs has 0 among its values"),
         ({"costs": lambda atoms: np.full(66, 2.0), "budget": 1.0}, "budget=1 is below"),
@@ -330,5 +334,58 @@ def test_what_only_the_atoms_tell_is_refused_before_any_round(
 
 
 def test_a_column_that_every_atom_reads_cannot_be_left_out(problem):
-    with pytest.raises(ValueError, match="every feature of Pieces reads every column"):
+    with pytest.raises(ValueError, match="exclude names 'x1', and every feature of Pieces reads"):
         ShareBoostClassifier(2, pool=Pieces(5, 2), exclude=["x1"]).fit(*problem)
+
+
+# --- By name ------------------------------------------------------------------------------
+
+
+def test_series_and_dicts_are_taken_by_name_in_any_order(problem):
+    X, y = problem
+    frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
+    costs = pd.Series(np.random.default_rng(0).uniform(1, 5, size=12), index=frame.columns)
+    groups = pd.Series(GROUPS, index=frame.columns)
+    truth = ShareBoostClassifier(4, costs=costs.to_numpy()).fit(frame, y)
+    whole = ShareBoostClassifier(2, groups=GROUPS).fit(frame, y)
+    for turned in (costs[::-1], costs.sort_values(), costs[::-1].to_dict()):
+        clf = ShareBoostClassifier(4, costs=turned).fit(frame, y)
+        assert np.array_equal(clf.path_.costs, truth.path_.costs)
+        assert np.array_equal(clf.selected_, truth.selected_)
+    for turned in (groups[::-1], groups[::-1].to_dict()):
+        clf = ShareBoostClassifier(2, groups=turned).fit(frame, y)
+        assert np.array_equal(clf.coef_, whole.coef_)
+    plain = ShareBoostClassifier(4, costs=pd.Series(costs.to_numpy())).fit(X, y)
+    assert np.array_equal(plain.path_.costs, truth.path_.costs)
+
+
+def test_a_sensor_may_be_left_out_where_columns_are_chosen_one_by_one(problem):
+    X, y = problem
+    for pool in ("columns", "stumps"):
+        clf = ShareBoostClassifier(
+            6, pool=pool, groups=GROUPS, group_choice="each", exclude=["c"]
+        ).fit(X, y)
+        assert "c" not in GROUPS[clf.columns_]
+
+
+def test_a_pool_of_groups_has_prices_by_label(problem):
+    X, y = problem
+    prices = {"a": 1.0, "b": 2.0, "c": 3.0}
+    clf = ShareBoostClassifier(2, pool=Groups(GROUPS), costs=prices).fit(X, y)
+    same = ShareBoostClassifier(2, groups=GROUPS, costs=prices).fit(X, y)
+    assert np.array_equal(clf.path_.costs, same.path_.costs)
+    assert clf.cost_ == same.path_.costs[-1]
+
+
+def test_the_columns_that_are_read_and_their_cost_are_told(problem):
+    X, y = problem
+    costs = np.arange(1.0, 13.0)
+    for pool in ("columns", "stumps", "products"):
+        clf = ShareBoostClassifier(5, pool=pool, costs=costs, include=[3]).fit(X, y)
+        read = np.flatnonzero(clf.path_.features.reads(12).toarray().any(axis=0))
+        assert np.array_equal(clf.columns_, read)
+        owned = clf.at(1).columns_
+        assert clf.cost_ == pytest.approx(costs[read].sum() - costs[owned].sum())
+    assert np.array_equal(
+        ShareBoostClassifier(1, pool=Pieces(5, 2), alpha=1e-2).fit(X, y).columns_, np.arange(12)
+    )

@@ -12,6 +12,21 @@ from .fingerprint import digest
 
 # Parameters that change nothing of what a run finds. Of a callable, only what it returned counts.
 IRRELEVANT = ("checkpoint", "verbose", "warm_start")
+# Parameters that shape every round, but for those that change its loss and so show anyway.
+SHAPING = (
+    "rule",
+    "shortlist",
+    "swap",
+    "groups",
+    "group_choice",
+    "costs",
+    "include",
+    "exclude",
+    "penalty",
+    "alpha",
+    "solver",
+    "refit_tol",
+)
 
 
 def identity_of(
@@ -37,6 +52,17 @@ def identity_of(
         "eval_set": digest(None if held_out is None else tuple(held_out)),
         **{name: digest(value, name) for name, value in parameters.items()},
     }
+
+
+def shaping_of(estimator: Any) -> dict[str, str]:
+    """Return the digest of every parameter that shapes a round, where it can be told."""
+    found = {}
+    for name in SHAPING:
+        try:
+            found[name] = digest(getattr(estimator, name), name)
+        except TypeError:  # a callable, or a penalty of the user's own: nothing to compare
+            continue
+    return found
 
 
 def _check_seeded(estimator: Any, drawn: bool) -> None:

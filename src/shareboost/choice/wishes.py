@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..pools import Columns, Features, Groups, Pool
 from ..pools.groups import group_labels
+from .lookup import Lookup
 from .terms import Terms
 
 # How groups are chosen: whole, by the sum or the mean of their columns' scores, or column
@@ -38,9 +39,9 @@ class Wishes:
 
     def terms(self, pool: Pool) -> Terms:
         """Return what may be chosen among the atoms of a fitted pool, and for how much."""
-        lookup = _Lookup(pool, self.names)
-        owned = lookup.atoms("include", self.include)
-        forbidden = lookup.atoms("exclude", self.exclude, reading=True)
+        lookup = Lookup(pool, self.names, self._members())
+        owned = lookup.owned(self.include)
+        forbidden = lookup.forbidden(self.exclude)
         if both := sorted(set(owned) & set(forbidden)):
             names = pool.features(both).atom_names(self.names)
             raise ValueError(
@@ -54,8 +55,17 @@ class Wishes:
             )
         prices, needs = self._prices(pool)
         terms = Terms(prices, needs, np.array(forbidden, dtype=np.intp), tuple(owned), self.budget)
-        self._check_budget(terms, pool)
+        self._check_open(terms, pool)
         return terms
+
+    def _members(self) -> dict[Any, NDArray[np.intp]]:
+        """Return the columns of each group, by label."""
+        if self.labels is None:
+            return {}
+        return {
+            label: np.flatnonzero(self.group == place)
+            for place, label in enumerate(self.labels.tolist())
+        }
 
     def _prices(self, pool: Pool) -> tuple[Vector, sp.csr_array | None]:
         """Return the prices of items and the items that each atom needs."""
@@ -75,10 +85,14 @@ class Wishes:
             needs = needs.astype(np.float64) @ member
         return self.prices, sp.csr_array((needs > 0).astype(np.float64))
 
-    def _check_budget(self, terms: Terms, pool: Pool) -> None:
+    def _check_open(self, terms: Terms, pool: Pool) -> None:
+        """Raise where nothing could be chosen."""
         costs = terms.costs(())
         may = np.ones(pool.n_atoms_, dtype=bool) if pool.choosable is None else pool.choosable
-        may = may & ~np.isin(np.arange(pool.n_atoms_), [*terms.forbidden, *terms.owned])
+        left = may & ~np.isin(np.arange(pool.n_atoms_), terms.forbidden)
+        if may.any() and not left.any():
+            raise ValueError("exclude names every feature that varies: nothing could be chosen.")
+        may = left & ~np.isin(np.arange(pool.n_atoms_), terms.owned)
         if may.any():
             _check_above(self.budget, float(costs[may].min()))
 
@@ -114,10 +128,13 @@ def checked_wishes(
     if n_features is None and budget is None:
         raise ValueError("n_features=None takes a budget: one of the two must end the rounds.")
     labels = group = None
-    if grouping.groups is not None:
-        labels, group = group_labels(grouping.groups, len(names))
-        if grouping.choice != "each":
-            pool = _grouped(pool, *grouping)
+    groups = by_column(grouping.groups, names)
+    if groups is not None and grouping.choice != "each":
+        pool = _grouped(pool, groups, grouping.choice)
+    if isinstance(pool, Groups):
+        groups = pool.groups
+    if groups is not None:
+        labels, group = group_labels(groups, len(names))
     wishes = Wishes(
         names,
         n_features,
@@ -136,6 +153,24 @@ def checked_wishes(
     elif wishes.prices is not None:
         _check_above(wishes.budget, float(wishes.prices.min()))
     return wishes, pool
+
+
+def by_column(groups: Any, names: Sequence[str]) -> Any:
+    """Return the labels in the order of the columns; a dict or series has them by name."""
+    if _is_series(groups) and set(groups.index) & set(names):
+        groups = groups.to_dict()
+    if not isinstance(groups, dict):
+        return groups
+    if missing := [name for name in names if name not in groups]:
+        raise ValueError(f"groups has no label for {missing[0]!r}: it takes one for each column.")
+    if unknown := [name for name in groups if name not in set(names)]:
+        raise ValueError(f"groups names {unknown[0]!r}, which X does not have.")
+    return [groups[name] for name in names]
+
+
+def _is_series(value: Any) -> bool:
+    """Return whether the value is a pandas Series, or the like, with an index of its own."""
+    return hasattr(value, "index") and hasattr(value, "to_dict")
 
 
 def _grouped(pool: Pool, groups: Any, group_choice: str) -> Pool:
@@ -157,6 +192,8 @@ def _with_prices(wishes: Wishes, costs: Any) -> Wishes:
     """Return the wishes with prices of columns or of groups."""
     d = len(wishes.names)
     labels = [] if wishes.labels is None else wishes.labels.tolist()
+    if _is_series(costs) and set(costs.index) & {*labels, *wishes.names}:
+        costs = costs.to_dict()
     if isinstance(costs, dict):
         keys = labels if labels and set(costs) <= set(labels) else list(wishes.names)
         if missing := [key for key in keys if key not in costs]:
@@ -207,7 +244,7 @@ def _check_above(budget: float, cheapest: float) -> None:
     if cheapest > budget * (1 + 1e-12):
         raise ValueError(
             f"budget={budget:g} is below the cheapest feature, which costs {cheapest:g}: nothing "
-            "could be chosen."
+            "could be bought."
         )
 
 
@@ -218,62 +255,3 @@ def _listed(argument: str, value: Any) -> list[Any]:
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise ValueError(f"{argument}={value!r} is not valid: it takes a list of indices or names.")
     return [item.item() if isinstance(item, np.generic) else item for item in value]
-
-
-class _Lookup:
-    """Finds the atoms of a pool by index or name."""
-
-    def __init__(self, pool: Pool, names: Sequence[str]):
-        self.pool = pool
-        self.names = list(names)
-
-    def atoms(self, argument: str, items: list[Any], reading: bool = False) -> list[int]:
-        """Return the atoms that the items name, each once, in their order.
-
-        With ``reading``, a column's name stands for all atoms that read it.
-        """
-        found: list[int] = []
-        for item in items:
-            found += self._named(argument, item, reading)
-        return list(dict.fromkeys(found))
-
-    def _named(self, argument: str, item: Any, reading: bool) -> list[int]:
-        pool = self.pool
-        if isinstance(pool, Groups):
-            places = np.flatnonzero(pool.labels_ == item)
-            if places.size:
-                return [int(places[0])]
-            raise ValueError(
-                f"{argument} names the group {item!r}, which groups does not: it takes labels of "
-                "groups."
-            )
-        if isinstance(item, str):
-            return self._by_name(argument, item, reading)
-        if isinstance(item, int) and not isinstance(item, bool):
-            if 0 <= item < pool.n_atoms_:
-                return [int(item)]
-            raise ValueError(
-                f"{argument} has the index {item}, and there are {pool.n_atoms_} features: "
-                f"it takes 0 to {pool.n_atoms_ - 1}, or names."
-            )
-        raise ValueError(f"{argument} has {item!r}: it takes indices and names.")
-
-    def _by_name(self, argument: str, name: str, reading: bool) -> list[int]:
-        pool = self.pool
-        if name in self.names and isinstance(pool, Columns):
-            return [self.names.index(name)]
-        if name in self.names and reading:
-            reads = pool.reads(len(self.names))
-            if reads is None:
-                raise ValueError(
-                    f"{argument} names the column {name!r}, and every feature of "
-                    f"{type(pool).__name__} reads every column: leave the column out of X."
-                )
-            return np.flatnonzero(reads[:, [self.names.index(name)]].toarray()).tolist()
-        if not isinstance(pool, Columns):
-            every = pool.features(np.arange(pool.n_atoms_)).atom_names(self.names)
-            if name in every:
-                return [every.index(name)]
-        known = ", ".join(self.names[:5]) + (", ..." if len(self.names) > 5 else "")
-        more = "" if isinstance(pool, Columns) else "; features as get_feature_names_out names them"
-        raise ValueError(f"{argument} names {name!r}, which is unknown: X has {known}{more}.")

@@ -75,8 +75,8 @@ class ShareBoostCV(Predictor):
         as many as ``include`` names. A run that ended early keeps its last score.
     n_splits_ : int
         Number of folds.
-    classes_, coef_, intercept_, selected_, path_, groups_, n_iter_, n_features_in_, \
-    feature_names_in_
+    classes_, coef_, intercept_, selected_, path_, groups_, columns_, cost_, n_iter_, \
+    n_features_in_, feature_names_in_
         Of the classifier fitted to all rows, as in ``ShareBoostClassifier``.
 
     Notes
@@ -122,7 +122,7 @@ class ShareBoostCV(Predictor):
         rule: str = "gradient",
         shortlist: int | None = 10,
         swap: bool = False,
-        groups: ArrayLike | None = None,
+        groups: ArrayLike | dict[str, Any] | None = None,
         group_choice: str = "sum",
         costs: ArrayLike | dict[Any, float] | Callable[[Any], ArrayLike] | None = None,
         budget: float | None = None,

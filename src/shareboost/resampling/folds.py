@@ -70,7 +70,10 @@ def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
         splitter = check_cv(cv, rows.y, classifier=True)
         found = list(splitter.split(rows.X, rows.y, groups))
     except (TypeError, ValueError) as error:
-        raise ValueError(f"cv cannot split the {n} rows: {error}") from error
+        hint = ""
+        if groups is None and "groups" in str(error):
+            hint = " Give fit those of the rows; the constructor's groups are those of columns."
+        raise ValueError(f"cv cannot split the {n} rows: {error}{hint}") from error
     return [_checked_split(split, place, rows) for place, split in enumerate(found)]
 
 
