@@ -136,3 +136,23 @@ def test_a_fraction_that_leaves_a_class_out_is_refused():
     X, y = np.random.default_rng(0).normal(size=(6, 2)), [0, 0, 0, 0, 0, 1]
     with pytest.raises(ValueError, match="validation_fraction=0.5 cannot be held out of 6 rows"):
         ShareBoostClassifier(1, validation_fraction=0.5).fit(X, y)
+
+
+def test_owned_features_are_in_whatever_the_held_out_rows_say():
+    X, y = noisy()
+    clf = ShareBoostClassifier(12, include=[50, 51, 52, 53, 54], n_iter_no_change=2)
+    clf.fit(X, y, eval_set=noisy(1))
+    assert clf.selected_[:5].tolist() == [50, 51, 52, 53, 54]
+    assert clf.selected_.size > 5
+    assert len(clf.path_) - clf.path_.best == 2
+
+
+def test_weights_of_classes_are_for_training_only(digits):
+    X, y = digits
+    weights = {label: 1.0 + 50.0 * (label == 3) for label in range(10)}
+    clf = ShareBoostClassifier(4, class_weight=weights, validation_fraction=0.3, random_state=0)
+    clf.fit(X, y)
+    rows, held_out = train_test_split(np.arange(len(y)), test_size=0.3, stratify=y, random_state=0)
+    plain = ShareBoostClassifier(4, class_weight=weights)
+    plain.fit(X[np.sort(rows)], y[np.sort(rows)], eval_set=(X[held_out], y[held_out]))
+    assert np.allclose(clf.path_.validation_scores, plain.path_.validation_scores)

@@ -40,9 +40,17 @@ def wishes(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Wishes, Pool]:
 
 
 def samples(
-    clf: Any, sample: Sample, eval_set: Any, classes: NDArray[Any], pool: Pool
+    clf: Any,
+    sample: Sample,
+    own_weight: NDArray[np.float64],
+    eval_set: Any,
+    classes: NDArray[Any],
+    pool: Pool,
 ) -> tuple[Sample, Sample | None]:
-    """Return the rows to train on and those held out, if any."""
+    """Return the rows to train on, of positive weight, and those held out, if any."""
+    if sample.weight.min() == 0:
+        kept = np.flatnonzero(sample.weight)
+        sample, own_weight = sample.take(kept), own_weight[kept]
     fraction = clf.validation_fraction
     if eval_set is not None and fraction is not None:
         raise ValueError(
@@ -53,15 +61,17 @@ def samples(
         return sample, evaluation_sample(clf, eval_set, classes, finite)
     if fraction is None and clf.n_iter_no_change is None:
         return sample, None
-    return split(sample, fraction or HELD_OUT, clf.random_state)
+    return split(sample, own_weight, fraction or HELD_OUT, clf.random_state)
 
 
-def saved_run(clf: Any, sample: Sample, held_out: Sample | None, drawn: bool) -> SavedRun | None:
-    """Return the checkpoint, its content checked, or None; ``drawn``: held-out rows at random."""
+def saved_run(
+    clf: Any, sample: Sample, held_out: Sample | None, eval_set: Any, n_classes: int
+) -> SavedRun | None:
+    """Return the checkpoint, its content checked, or None."""
     if clf.checkpoint is None:
         return None
-    drawn = drawn and held_out is not None
-    return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn))
+    drawn = held_out is not None and eval_set is None
+    return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn, n_classes))
 
 
 def run(clf: Any, rows: Rows, terms: Terms, held_out: Sample | None) -> Run:

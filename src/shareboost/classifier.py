@@ -18,9 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names_in
 
-from . import assembly
+from . import assembly, warm_start
 from .callbacks import FitCallbacks
-from .checkpoints.identity import shaping_of
+from .checkpoints.identity import resolved_of, shaping_of
 from .choice.select import RULES
 from .choice.wishes import GROUP_CHOICES
 from .path import Path, StopReason
@@ -32,7 +32,13 @@ from .refit import SOLVERS
 from .rows import Rows
 from .samples import Sample
 from .threads import single_threaded_blas
-from .validation import check_data, check_labels_of_one_type, check_weights, encode_labels
+from .validation import (
+    check_data,
+    check_labels_of_one_type,
+    check_weights,
+    encode_labels,
+    sample_weights,
+)
 
 
 class ShareBoostClassifier(CallbackSupportMixin, Predictor):
@@ -84,7 +90,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         group is paid for once, by the first feature that reads it. A callable gets all atoms
         as plain arrays (as ``path_.features``) and returns a number for each. Features are
         then chosen by their score per cost; what is paid for already counts as a tenth of
-        the cheapest price. ``path_.costs`` tells what was spent. None: 1 each.
+        the cheapest that is not. ``path_.costs`` tells what was spent. None: 1 each.
     budget : float, optional
         The most that all features may cost together. None: no limit.
     include : list of int or str, optional
@@ -106,7 +112,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         the same point, so late in a run they may come to choose other features.
     tol : float, default=1e-4
         The rounds stop once no atom has a gradient with an l1 norm over classes (and
-        columns, where it has several) above ``tol``: nothing is left to gain. The last
+        columns, where it has several) above ``tol``, whatever the rule: nothing is left to
+        gain. The last
         refit ends when every chosen atom is below ``tol / 10``.
     refit_tol : float, default=0.05
         The refit of a round ends once the gradient of every chosen atom is below
@@ -313,18 +320,23 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         names = _check_feature_names_in(checked)
         wishes, pool = assembly.wishes(self, names, pool)
         checked.groups_ = wishes.labels
+        own_weight = sample_weights(sample_weight, data)
         sample, held_out = assembly.samples(
-            checked, Sample(data, index, weight).weighted(), eval_set, classes, pool
+            checked, Sample(data, index, weight), own_weight, eval_set, classes, pool
         )
-        checkpoint = assembly.saved_run(self, sample, held_out, eval_set is None)
+        checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size)
+        warm = warm_start.path_of(self, data.shape[1], classes)
         fitted = partial(self._fitted, checked, classes)
         path = None
         with progress_bars(bool(self.verbose)):
             with single_threaded_blas:  # whose sums depend on its threads
                 pool.fit(sample.X, sample.weight, centred=self.fit_intercept)
             terms = wishes.terms(pool)
-            earlier = checkpoint and checkpoint.path(pool, terms)
-            earlier = earlier or self._earlier_path(data.shape[1], classes)
+            shaped_by = shaping_of(self, wishes, terms)
+            earlier = checkpoint.path(pool, resolved_of(wishes, terms)) if checkpoint else None
+            if earlier is None and warm is not None:
+                warm_start.check_shape(warm, shaped_by, self.budget)
+                earlier = warm
             done = len(earlier or ())
             most = max(done, min(self.n_features or pool.n_atoms_, pool.n_atoms_))
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
@@ -333,7 +345,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
                 bar = RoundsBar(most, done)
                 try:
                     path = run.begin() if earlier is None else run.resume(earlier)
-                    path.input_names, path.shaped_by = tuple(names), shaping_of(self)
+                    path.input_names, path.shaped_by = tuple(names), shaped_by
                     for round_ in run.rounds(path):
                         if checkpoint:
                             checkpoint.save(path)
@@ -357,39 +369,6 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         """Return the fitted attributes: those of the last round, or of the best held-out one."""
         t = len(path) if self.n_iter_no_change is None else path.best
         return fitted_attributes(checked, classes, path, t)
-
-    def _earlier_path(self, n_columns: int, classes: NDArray[Any]) -> Path | None:
-        """Return the path to go on from, if there is one and it fits the data."""
-        if not self.warm_start or not hasattr(self, "path_"):
-            return None
-        if n_columns != self.n_features_in_ or not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"warm_start=True goes on from a fit on {self.n_features_in_} columns and the "
-                f"classes {self.classes_.tolist()}; X has {n_columns} columns and y the classes "
-                f"{classes.tolist()}. Fit the same data, or set warm_start=False."
-            )
-        if self.n_features is not None and self.n_features < len(self.path_):
-            raise ValueError(
-                f"n_features={self.n_features} is below the {len(self.path_)} features already "
-                f"chosen: warm_start=True takes at least as many. Use at({self.n_features}) for "
-                "fewer."
-            )
-        changed = [
-            name
-            for name, now in shaping_of(self).items()
-            if self.path_.shaped_by.get(name, now) != now
-        ]
-        if changed:
-            raise ValueError(
-                f"warm_start=True goes on from a fit with other {', '.join(changed)}: the rounds "
-                "so far would be others now. Fit in the same way, or set warm_start=False."
-            )
-        if self.budget is not None and len(self.path_) and self.path_.costs[-1] > self.budget:
-            raise ValueError(
-                f"budget={self.budget:g} is below what the fitted path has spent, "
-                f"{self.path_.costs[-1]:g}: warm_start=True takes at least as much."
-            )
-        return self.path_
 
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
         self.__dict__.pop("feature_names_in_", None)

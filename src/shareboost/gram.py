@@ -94,6 +94,7 @@ class Gram:
     def extend(self, border: Matrix) -> None:
         """Add an atom; ``border`` holds its products with all columns, (new, old + new)."""
         self._borders = [*self._borders, border]
+        self._begin_anew(self._apart != self._least_apart)
 
     @property
     def border(self) -> Matrix:
@@ -107,20 +108,26 @@ class Gram:
         gone = slice(stop - self._borders[place].shape[0], stop)
         later = [np.delete(border, gone, axis=1) for border in self._borders[place + 1 :]]
         self._borders = [*self._borders[:place], *later]
-        # As if the atom had never been there, to the last bit.
-        same = self._apart == self._least_apart
-        self._panels = [panel for panel in self._panels if same and panel.stop <= gone.start]
+        self._panels = [panel for panel in self._panels if panel.stop <= gone.start]
         self._ridge = np.delete(self._ridge, gone)
-        self._apart = self._least_apart
+        self._begin_anew(self._apart != self._least_apart)
         return before
+
+    def _begin_anew(self, needed: bool) -> None:
+        """Forget the factor, and how far collinear columns had to be kept apart for it.
+
+        So that a factor depends on the columns and the ridge alone, and on nothing earlier.
+        """
+        if needed:
+            self._panels = []
+            self._apart = self._least_apart
 
     def factor(self, ridge: NDArray[np.float64]) -> Factor:
         """Return C with ``C C^T`` the matrix plus about ``diag(ridge)``."""
         with np.errstate(divide="ignore"):
             power = np.round(np.log(ridge) / np.log(RIDGE_BASE))
         ridge = RIDGE_BASE**power
-        if not np.array_equal(ridge[: self._ridge.size], self._ridge):
-            self._panels = []
+        self._begin_anew(not np.array_equal(ridge[: self._ridge.size], self._ridge))
         self._ridge = ridge
         while True:
             try:

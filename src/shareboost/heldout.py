@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .path import Path, Round
 from .pools import Pool
+from .rows import Rows
 from .samples import Sample
 
 
@@ -24,11 +24,20 @@ class HeldOut:
         self.pool = pool
         self._columns: dict[int, NDArray[Any]] = {}
 
-    def score(self, path: Path, round_: Round) -> float:
-        """Return the accuracy of a round of the path, the weighted share of right answers."""
-        model = path.model(round_)
-        columns = [self._columns_of(int(atom)) for atom in model.features.ids]
-        scores = np.concatenate(columns, axis=1) @ model.coef.T + model.intercept
+    def score(self, rows: Rows, W: NDArray[np.float64]) -> float:
+        """Return the accuracy of the atoms chosen in the rows, the weighted share of right answers.
+
+        W, (k, n_columns), holds their weights, in training units.
+        """
+        scores = np.zeros((self.sample.y.size, W.shape[0]))
+        edges = rows.starts
+        if rows.intercept:
+            scores += W[:, 0]
+        for chosen, start, stop in zip(
+            rows.chosen, edges[rows.intercept :], edges[rows.intercept + 1 :], strict=False
+        ):
+            columns = (self._columns_of(chosen.atom) - chosen.centers) / chosen.scales
+            scores += columns @ W[:, start:stop].T
         right = scores.argmax(axis=1) == self.sample.y
         return float(self.sample.weight @ right / self.sample.weight.sum())
 

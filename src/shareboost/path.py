@@ -136,10 +136,16 @@ class Path:
     def best(self) -> int:
         """The number of features of the best held-out score, the lowest of equals.
 
-        That of all rounds where no rows were held out.
+        That of all rounds where no rows were held out; owned features are always in.
         """
-        scores = self.validation_scores
-        return len(self) if np.isnan(scores).all() else int(np.nanargmax(scores)) + 1
+        least = max(0, self.n_owned - 1)
+        scores = self.validation_scores[least:]
+        return len(self) if np.isnan(scores).all() else least + int(np.nanargmax(scores)) + 1
+
+    @property
+    def n_owned(self) -> int:
+        """How many rounds brought in an atom that was owned already."""
+        return int(np.isnan(self.scores).sum())
 
     @property
     def losses(self) -> NDArray[np.float64]:
@@ -173,26 +179,40 @@ class Path:
         """Return where the atoms of a round, and where their columns, are in ``features``."""
         where = {atom: place for place, atom in enumerate(self.features.ids.tolist())}
         places = np.array([where[atom] for atom in round_.atoms], dtype=np.intp)
+        return places, self._columns(places)
+
+    def _columns(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return where the columns of the atoms at those places are."""
         widths = self.features.widths
         stops = np.cumsum(widths)
         columns = [np.arange(stops[place] - widths[place], stops[place]) for place in places]
-        return places, np.concatenate([np.empty(0, dtype=np.intp), *columns])
+        return np.concatenate([np.empty(0, dtype=np.intp), *columns])
 
     def first(self, t: int) -> Path:
         """Return the path of a run that ended after ``t`` rounds."""
         self._check(t)
         if t == len(self):
             return self
-        used = {atom for round_ in self.rounds[:t] for atom in round_.atoms}
-        features = self.features.first(len(used))
+        return replace(self._open(t), stop_reason=StopReason.N_FEATURES)
+
+    def reopen(self) -> None:
+        """Forget how the run ended, so that it can go on from its last round."""
+        self.__dict__.update(self._open(len(self)).__dict__)
+
+    def _open(self, t: int) -> Path:
+        """Return the path of a run that is under way after ``t`` rounds."""
+        rounds = self.rounds[:t]
+        used = {atom for round_ in rounds for atom in round_.atoms}
+        places = np.flatnonzero(np.isin(self.features.ids, list(used)))
+        columns = self._columns(places)
         return replace(
             self,
-            features=features,
-            centers=self.centers[: features.n_columns],
-            scales=self.scales[: features.n_columns],
-            rounds=self.rounds[:t],
+            features=self.features.take(places),
+            centers=self.centers[columns],
+            scales=self.scales[columns],
+            rounds=rounds,
             finish=None,
-            stop_reason=StopReason.N_FEATURES,
+            stop_reason=None,
         )
 
     def round(self, t: int) -> Round:

@@ -72,23 +72,24 @@ class Run:
         if not _replayed(self.rows, path) or not self._same(path):
             raise ValueError(
                 "warm_start=True goes on from an earlier fit, but the columns chosen there have "
-                "other means, scales or losses now: X, y, the weights, the pool (or its random "
-                "state), the margin or fit_intercept changed. Fit the same data in the same way, "
-                "or set warm_start=False."
+                "other means, scales or losses now: X, y, the weights, the rows held out (by "
+                "another random_state), the pool (or its random state), the margin or "
+                "fit_intercept changed. Fit the same data in the same way, or set "
+                "warm_start=False."
             )
         return path.copy()
 
     def rounds(self, path: Path) -> Iterator[Round]:
         """Extend the path round by round to ``n_features``; yield each finished round."""
         started = perf_counter() - path.last.seconds
-        path.finish = path.stop_reason = None
+        path.reopen()
         while len(path) < self.stopping.n_features:
             if len(path) - path.best >= self.stopping.patience:
                 path.stop_reason = StopReason.NOT_BETTER
                 return
             choice, last = self._next(path.last)  # steps 3 and 4
             if last is not path.last:
-                path.last = self._measured(last, path)
+                path.last = self._judged(last) if path.rounds else last
             if isinstance(choice, StopReason):
                 path.stop_reason = choice
                 return
@@ -96,8 +97,8 @@ class Run:
             if self.swap:
                 round_ = self._swapped(last, round_, self.stopping.refit_to(choice.norm))
             cost = self.selector.terms.spent(round_.atoms)
-            path.add(replace(round_, cost=cost, seconds=perf_counter() - started), self.rows)
-            path.last = self._measured(path.last, path)
+            round_ = self._judged(replace(round_, cost=cost))
+            path.add(replace(round_, seconds=perf_counter() - started), self.rows)
             yield path.last
         path.stop_reason = StopReason.N_FEATURES
 
@@ -108,15 +109,14 @@ class Run:
         """
         if not path.rounds or np.isfinite(self.stopping.patience):
             return
-        rows, last = self.rows, self._tighter(path.last, self.stopping.finish_tol)
+        run, last = self, self._tighter(path.last, self.stopping.finish_tol)
         if (plain := path.last.plain) is not None and len(plain.atoms) == len(last.atoms):
             self._plain.rows.reset(plain.atoms)
             plain = self._plain._tighter(plain, self.stopping.finish_tol)
             if self._better(plain, last):
-                rows, cost = self._plain.rows, self.selector.terms.spent(plain.atoms)
-                last = replace(plain, cost=cost, seconds=last.seconds)
-        path.end(last, rows)
-        path.finish = self._measured(last, path)
+                cost = self.selector.terms.spent(plain.atoms)
+                run, last = self._plain, replace(plain, cost=cost, seconds=last.seconds)
+        path.end(run._judged(last), run.rows)
 
     def _next(self, last: Round) -> tuple[Choice | StopReason, Round]:
         """Return the next atom: one that is owned, else the best by the rule; and the last round.
@@ -145,10 +145,10 @@ class Run:
         return Round(choice.atom, choice.score, W, status, last.seconds, self.rows.atoms)
 
     def _swapped(self, last: Round, round_: Round, tolerance: float) -> Round:
-        """Return the round after exchanges of atoms; never worse than without any, ever.
+        """Return the round after exchanges of atoms, or the one without any if that is better.
 
         A set that is better now may lead to worse ones later. So the run without swaps goes
-        on beside, from where the two part, and where it is ahead its round is taken instead.
+        on beside, from where the two part.
         """
         plain: Round | None = round_
         if last.plain is not None:
@@ -168,7 +168,8 @@ class Run:
 
     def after(self, last: Round) -> Round | None:
         """Return the round after the last, whatever the rows hold; None where it is the last."""
-        self.rows.reset(last.atoms)
+        if self.rows.atoms != last.atoms:
+            self.rows.reset(last.atoms)
         choice, last = self._next(last)
         return None if isinstance(choice, StopReason) else self._grown(last, choice)
 
@@ -178,7 +179,7 @@ class Run:
         rows = self.rows.twin()
         selector = self.selector
         own = Selector(rows, self.refit, selector.terms, selector.rule, selector.shortlist)
-        return Run(rows, self.refit, self.stopping, own)
+        return Run(rows, self.refit, self.stopping, own, held_out=self.held_out)
 
     def _better(self, one: Round, two: Round) -> bool:
         """Return whether the first has a lower loss or objective, beyond rounding."""
@@ -195,11 +196,11 @@ class Run:
         seconds = round_.seconds + perf_counter() - started
         return replace(round_, W=W, status=status, seconds=seconds)
 
-    def _measured(self, round_: Round, path: Path) -> Round:
-        """Return the round, the last of the path, with its score on the held-out rows."""
-        if self.held_out is None or not path.rounds:
+    def _judged(self, round_: Round) -> Round:
+        """Return the round of the atoms in the rows with its score on the held-out rows."""
+        if self.held_out is None:
             return round_
-        return replace(round_, validation=self.held_out.score(path, round_))
+        return replace(round_, validation=self.held_out.score(self.rows, round_.W))
 
     def _same(self, path: Path) -> bool:
         """Return whether the rows give the path's last loss again."""

@@ -206,8 +206,6 @@ class Rows:
 
     def reset(self, atoms: tuple[int, ...]) -> None:
         """Choose these atoms and no others, as if they had been appended one by one."""
-        if atoms and atoms == self.atoms:
-            return
         self.chosen = []
         self.gram = Gram(float(np.finfo(self.pool.dtype_).eps))
         if self.intercept:

@@ -26,10 +26,6 @@ class Sample(NamedTuple):
         """Return some of the rows."""
         return Sample(self.X[rows], self.y[rows], self.weight[rows])
 
-    def weighted(self) -> Sample:
-        """Return the rows of positive weight."""
-        return self if self.weight.min() > 0 else self.take(np.flatnonzero(self.weight))
-
 
 class GivenSample(NamedTuple):
     """Rows of X as they were given, a frame perhaps, their labels and their weights, if any."""
@@ -61,8 +57,13 @@ def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSampl
     return GivenSample(X, labels, weight)
 
 
-def split(sample: Sample, fraction: float, random_state: Any) -> tuple[Sample, Sample]:
-    """Return the rows to train on and that fraction of every class, held out."""
+def split(
+    sample: Sample, own_weight: NDArray[np.float64], fraction: float, random_state: Any
+) -> tuple[Sample, Sample]:
+    """Return the rows to train on and that fraction of every class, held out.
+
+    These have their own weights, without those of their classes, which are for training.
+    """
     try:
         rows = train_test_split(
             np.arange(sample.y.size),
@@ -75,8 +76,8 @@ def split(sample: Sample, fraction: float, random_state: Any) -> tuple[Sample, S
             f"validation_fraction={fraction} cannot be held out of {sample.y.size} rows of "
             f"positive weight: {error}"
         ) from None
-    train, held_out = (sample.take(np.sort(part)) for part in rows)
-    return train, held_out
+    train, held_out = map(np.sort, rows)
+    return sample.take(train), sample._replace(weight=own_weight).take(held_out)
 
 
 def evaluation_sample(checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any) -> Sample:

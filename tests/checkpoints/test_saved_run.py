@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
@@ -215,3 +216,38 @@ def test_a_run_that_cannot_be_repeated_takes_no_checkpoint(tmp_path):
     with pytest.raises(ValueError, match="the pool's random_state is None"):
         ShareBoostClassifier(2, checkpoint=path, pool=pool).fit(X, y)
     assert not path.exists()
+
+
+def test_what_names_mean_is_part_of_the_run(tmp_path, monkeypatch):
+    X, y = data()
+    path = tmp_path / "run.checkpoint"
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(64)])
+    clf = ShareBoostClassifier(5, checkpoint=path, include=["c20"])
+    cut_after(3, monkeypatch, clf, frame, y)
+    with pytest.raises(ValueError, match="by a run with other include"):
+        clf.fit(frame.set_axis(frame.columns[::-1], axis=1), y)
+    same = ShareBoostClassifier(5, checkpoint=path, include=pd.Index([20])).fit(X, y)
+    assert same.selected_[0] == 20
+
+
+def test_series_of_prices_and_groups_are_taken(tmp_path, monkeypatch):
+    X, y = data()
+    frame = pd.DataFrame(X, columns=[f"c{j}" for j in range(64)])
+    parameters = {
+        "groups": pd.Series(np.arange(64) // 8, index=frame.columns),
+        "costs": pd.Series(np.arange(1.0, 65.0), index=frame.columns),
+        "checkpoint": tmp_path / "run.checkpoint",
+    }
+    cut_after(2, monkeypatch, ShareBoostClassifier(4, **parameters), frame, y)
+    again = ShareBoostClassifier(4, **parameters).fit(frame, y)
+    plain = ShareBoostClassifier(4, **{**parameters, "checkpoint": None}).fit(frame, y)
+    assert bits(again) == bits(plain)
+
+
+def test_a_class_of_no_weight_is_part_of_the_run(tmp_path, monkeypatch):
+    X, y = data()
+    path, weight = tmp_path / "run.checkpoint", (y != 9).astype(float)
+    clf = ShareBoostClassifier(4, checkpoint=path)
+    cut_after(2, monkeypatch, clf, X, y, sample_weight=weight)
+    with pytest.raises(ValueError, match="other y"):
+        clf.fit(X[y != 9], y[y != 9])

@@ -12,7 +12,7 @@ from scipy.optimize import minimize, minimize_scalar
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.choice.select import RULES, contending
+from shareboost.choice.select import RULES, best_places, contending
 from shareboost.pools import Columns
 
 LOSS_RULES = ("line_search", "column", "refit")
@@ -188,3 +188,23 @@ def test_ties_go_to_the_lowest_column_by_every_rule(rule):
 def test_unknown_rules_are_refused(problem, parameters, message):
     with pytest.raises(ValueError, match=message):
         ShareBoostClassifier(2, **parameters).fit(*problem)
+
+
+@pytest.mark.parametrize("rule", LOSS_RULES)
+def test_atoms_of_collinear_columns_are_tried_in_float32_too(rule):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        A = rng.normal(size=(300, 3))
+        X = np.column_stack([A, A.sum(axis=1), rng.normal(size=(300, 2))]).astype(np.float32)
+        y = (A.sum(axis=1) + rng.normal(size=300) > 0).astype(int)
+        clf = ShareBoostClassifier(2, groups=[0, 0, 0, 0, 1, 1], rule=rule).fit(X, y)
+        assert clf.selected_[0] == 0
+
+
+def test_the_best_places_are_those_of_a_stable_sort():
+    rng = np.random.default_rng(0)
+    worth = rng.integers(0, 6, size=50).astype(float)
+    worth[rng.choice(50, 9, replace=False)] = -np.inf
+    truth = [int(i) for i in np.argsort(-worth, kind="stable") if worth[i] > -np.inf]
+    for n in (1, 3, 10, 41, 60, None):
+        assert best_places(worth, n).tolist() == truth[:n]

@@ -153,7 +153,10 @@ def test_what_is_paid_for_is_preferred_but_not_at_any_price():
     assert terms.costs(()).tolist() == [2, 2, 4, 6]
     assert terms.costs((0,)).tolist() == [0, 0, 4, 4]
     assert terms.spent((0, 1, 3)) == 6
-    assert terms.counted(terms.costs((0,))).tolist() == [FREE * 2, FREE * 2, 4, 4]
+    every = np.ones(4, dtype=bool)
+    assert terms.counted((0,), every).tolist() == [FREE * 4, FREE * 4, 4, 4]
+    assert terms.counted((), every).tolist() == [2, 2, 4, 6]
+    assert terms.counted((0, 2), every).tolist() == [1, 1, 1, 1]  # nothing is left to pay
     owned = Terms(prices, needs, owned=(0,))
     assert owned.costs(()).tolist() == [0, 0, 4, 4]
     assert owned.spent((0, 2)) == 4
@@ -389,3 +392,62 @@ def test_the_columns_that_are_read_and_their_cost_are_told(problem):
     assert np.array_equal(
         ShareBoostClassifier(1, pool=Pieces(5, 2), alpha=1e-2).fit(X, y).columns_, np.arange(12)
     )
+
+
+# --- Money --------------------------------------------------------------------------------
+
+
+def test_a_budget_is_spent_to_the_last_penny(problem):
+    X, y = problem
+    sensors = ShareBoostClassifier(
+        12, groups=np.arange(12) % 3, group_choice="each", costs=[0.1] * 3, budget=0.3, tol=1e-9
+    ).fit(X, y)
+    assert sensors.selected_.size == 12  # the sum of three tenths is above 0.3
+    columns = ShareBoostClassifier(3, costs=[0.1] * 12, budget=0.3, warm_start=True).fit(X, y)
+    assert columns.selected_.size == 3
+    assert columns.set_params(n_features=4).fit(X, y).selected_.size == 3
+    costs = [4096.1, 0.1, *[1e7] * 10]
+    exact = ShareBoostClassifier(None, costs=costs, budget=4096.2).fit(X, y)
+    assert sorted(exact.selected_) == [0, 1]
+
+
+def test_a_price_that_nobody_can_pay_changes_nothing(problem):
+    X, y = problem
+    wider = np.hstack([X, X[:, :1]])
+    groups, costs = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]), [1.0, 2.0, 3.0, 4.0]
+    plain = ShareBoostClassifier(8, groups=groups, group_choice="each", costs=costs).fit(X, y)
+    more = ShareBoostClassifier(
+        8, groups=[*groups, 4], group_choice="each", costs=[*costs, 1e-4], exclude=[12]
+    ).fit(wider, y)
+    assert np.array_equal(more.selected_, plain.selected_)
+
+
+def test_a_callable_is_asked_once(problem):
+    asked = []
+
+    def costs(atoms):
+        asked.append(len(atoms.ids))
+        return np.ones(len(atoms.ids))
+
+    ShareBoostClassifier(2, costs=costs).fit(*problem)
+    assert asked == [12]
+
+
+@pytest.mark.parametrize("pool", [Stumps(), Products(), Pieces(5, 2)], ids=str)
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"include": [0, 1, 2, 3]}, "include names 4 features, more than n_features=3"),
+        ({"include": [1, 2], "exclude": [2]}, "include and exclude both name 2"),
+    ],
+)
+def test_what_needs_no_atoms_is_refused_before_a_pool_is_fitted(
+    problem, idle, pool, parameters, message
+):
+    with pytest.raises(ValueError, match=message):
+        ShareBoostClassifier(3, pool=pool, **parameters).fit(*problem)
+
+
+def test_groups_of_text_and_numbers_are_refused(problem):
+    with pytest.raises(ValueError, match="groups mixes text and other labels"):
+        ShareBoostClassifier(2, groups=["a"] * 11 + [1]).fit(*problem)

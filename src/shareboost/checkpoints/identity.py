@@ -6,22 +6,22 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from ..choice.terms import Terms
+from ..choice.wishes import Wishes
 from ..pools import Pool
 from ..samples import Sample
 from .fingerprint import digest
 
-# Parameters that change nothing of what a run finds. Of a callable, only what it returned counts.
+# Parameters that change nothing of what a run finds.
 IRRELEVANT = ("checkpoint", "verbose", "warm_start")
+# Parameters of which counts what they come to: see ``Wishes.resolved``.
+RESOLVED = ("groups", "costs", "include", "exclude")
 # Parameters that shape every round, but for those that change its loss and so show anyway.
 SHAPING = (
     "rule",
     "shortlist",
     "swap",
-    "groups",
     "group_choice",
-    "costs",
-    "include",
-    "exclude",
     "penalty",
     "alpha",
     "solver",
@@ -30,7 +30,7 @@ SHAPING = (
 
 
 def identity_of(
-    estimator: Any, sample: Sample, held_out: Sample | None, drawn: bool
+    estimator: Any, sample: Sample, held_out: Sample | None, drawn: bool, n_classes: int
 ) -> dict[str, str]:
     """Return the digest of the data and of every parameter that matters, by name.
 
@@ -42,25 +42,30 @@ def identity_of(
     parameters = {
         name: value
         for name, value in estimator.get_params(deep=False).items()
-        if name not in IRRELEVANT and not (name == "costs" and callable(value))
+        if name not in (*IRRELEVANT, *RESOLVED)
     }
     return {
         "version of shareboost": digest(__version__),
         "X": digest(sample.X),
-        "y": digest(sample.y),
+        "y": digest((sample.y, n_classes)),
         "sample_weight": digest(sample.weight),
         "eval_set": digest(None if held_out is None else tuple(held_out)),
         **{name: digest(value, name) for name, value in parameters.items()},
     }
 
 
-def shaping_of(estimator: Any) -> dict[str, str]:
-    """Return the digest of every parameter that shapes a round, where it can be told."""
-    found = {}
+def resolved_of(wishes: Wishes, terms: Terms) -> dict[str, str]:
+    """Return the digest of what is asked of the choice, by the arguments' names."""
+    return {name: digest(value, name) for name, value in wishes.resolved(terms).items()}
+
+
+def shaping_of(estimator: Any, wishes: Wishes, terms: Terms) -> dict[str, str]:
+    """Return the digest of all that shapes a round, where it can be told, by name."""
+    found = resolved_of(wishes, terms)
     for name in SHAPING:
         try:
             found[name] = digest(getattr(estimator, name), name)
-        except TypeError:  # a callable, or a penalty of the user's own: nothing to compare
+        except TypeError:  # a penalty of the user's own: nothing to compare
             continue
     return found
 

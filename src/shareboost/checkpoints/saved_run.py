@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..choice.terms import Terms
 from ..path import Path, Round
 from ..pools import Pool
 from ..refit import Status
 from .file import Checkpoint
-from .fingerprint import digest
 
 Values = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
@@ -34,25 +32,28 @@ class SavedRun:
     def __init__(self, file: str | os.PathLike[str], identity: dict[str, str]):
         self._file = Checkpoint(file, identity)
         self._found = self._file.load()
-        self._costs = ""
+        self._resolved: dict[str, str] = {}
 
-    def path(self, pool: Pool, terms: Terms) -> Path | None:
-        """Return the path saved last, among the atoms of the pool; None where there is none."""
-        self._costs = digest((terms.prices, terms.needs))
+    def path(self, pool: Pool, resolved: dict[str, str]) -> Path | None:
+        """Return the path saved last, among the atoms of the pool; None where there is none.
+
+        ``resolved`` are digests of what only a fitted pool can tell, by argument.
+        """
+        self._resolved = resolved
         if self._found is None:
             return None
         values, arrays = self._found
-        if values["costs"] != self._costs:
+        if other := [name for name in resolved if values["resolved"].get(name) != resolved[name]]:
             raise ValueError(
-                f"{self._file.name} was written by a run with other costs: give the same, another "
-                "path, or delete the file."
+                f"{self._file.name} is not this run's: it was written by a run with other "
+                f"{', '.join(other)}. Give the same, another path, or delete the file."
             )
         return path_of(values, arrays, pool)
 
     def save(self, path: Path) -> None:
         """Put the path on disk, all of it or nothing."""
         values, arrays = state_of(path)
-        self._file.save({**values, "costs": self._costs}, arrays)
+        self._file.save({**values, "resolved": self._resolved}, arrays)
 
 
 def state_of(path: Path) -> tuple[Values, Arrays]:

@@ -18,9 +18,6 @@ from .trials import TRIALS, decreases
 # A rule scores every atom from sums over all rows, or a shortlist of atoms by trial.
 RULES = ("gradient", "newton", *TRIALS)
 
-# Sums of prices beyond a limit by less than this are rounding.
-ROUNDING = 1e-12
-
 Vector = NDArray[np.float64]
 Found = TypeVar("Found")
 # Returns the statistic of a part, summed over all blocks.
@@ -69,24 +66,22 @@ class Selector:
     def best(self, W: NDArray[np.float64]) -> Choice | StopReason:
         """Return the atom to choose at W, (k, n_columns), or the reason why there is none."""
         chosen = self.rows.atoms
-        left = self.terms.budget - self.terms.spent(chosen)
-        found = self.ranked(W, 1, left)
+        found = self.ranked(W, 1, self.terms.affordable(chosen))
         if found:
             return found[0]
         return StopReason.BUDGET if self._open(chosen).any() else StopReason.EXHAUSTED
 
-    def ranked(self, W: NDArray[np.float64], n: int, limit: float) -> list[Choice]:
-        """Return the n best atoms that cost no more than a limit each, the best first.
+    def ranked(self, W: NDArray[np.float64], n: int, affordable: NDArray[np.bool_]) -> list[Choice]:
+        """Return the n best of the affordable atoms, the best first.
 
         Among scores that are tied with the best, the lowest atom comes first.
         """
         chosen = self.rows.atoms
         scores = self._scores(W)
-        costs = self.terms.costs(chosen)
-        allowed = self._open(chosen) & (costs <= limit * (1.0 + ROUNDING))
+        allowed = self._open(chosen) & affordable
         if not allowed.any():
             return []
-        shares = self.terms.counted(costs)
+        shares = self.terms.counted(chosen, allowed)
         if (divisors := self.rows.pool.divisors) is not None:
             shares = shares * divisors
         worth = np.where(allowed, scores.gains / shares, -np.inf)
@@ -225,8 +220,11 @@ def by_atom(of_columns: Vector, starts: NDArray[np.intp]) -> Vector:
 
 def best_places(worth: Vector, n: int | None) -> NDArray[np.intp]:
     """Return the places of the n largest numbers but -inf, the lower of equals first; None: all."""
-    order = np.argsort(-worth, kind="stable")
-    return order[: min(worth.size if n is None else n, int((worth > -np.inf).sum()))]
+    places = np.flatnonzero(worth > -np.inf)
+    if n is not None and n < places.size:  # sorting all of a large pool would take too long
+        least = -np.partition(-worth[places], n - 1)[n - 1]
+        places = places[worth[places] >= least]
+    return places[np.argsort(-worth[places], kind="stable")][:n]
 
 
 def contending(scores: Vector, rounding: float) -> NDArray[np.intp]:

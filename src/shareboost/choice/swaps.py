@@ -13,7 +13,8 @@ from ..losses import LogisticLoss
 from ..refit import Refit, Status
 from ..refit.objective import Objective, noise
 from ..rows import Rows, may_overflow
-from .select import ROUNDING, Selector
+from .select import Selector
+from .terms import ROUNDING
 
 Matrix = NDArray[np.float64]
 
@@ -87,14 +88,15 @@ def _plans(selector: Selector, fit: Fit) -> list[Plan]:
     if not may_go.any():
         return []
     spent = terms.spent(atoms) * (1.0 + ROUNDING)
-    dearest = max(terms.costs(atoms[:i] + atoms[i + 1 :])[atoms[i]] for i in np.flatnonzero(may_go))
-    found = selector.ranked(fit.W, CANDIDATES, limit=float(dearest))
+    freed = [terms.costs(atoms[:i] + atoms[i + 1 :])[atoms[i]] for i in np.flatnonzero(may_go)]
+    affordable = terms.costs(atoms) <= max(freed) * (1.0 + ROUNDING)
+    found = selector.ranked(fit.W, CANDIDATES, affordable)
     model = _Quadratic(rows, selector.refit, fit.W)
     plans = []
     for new in found:
-        affordable = terms.spent_after(atoms, new.atom) <= spent
+        no_dearer = terms.spent_after(atoms, new.atom) <= spent
         rows.append(new.atom)
-        plans += model.plans(np.flatnonzero(may_go & affordable))
+        plans += model.plans(np.flatnonzero(may_go & no_dearer))
         rows.remove(len(atoms))
     return sorted(plans, key=lambda plan: plan.change)
 

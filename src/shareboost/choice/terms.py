@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Atoms = tuple[int, ...]
 
-# An atom that is paid for already counts as this share of the cheapest price: were it
+# An atom that is paid for already counts as this share of the cheapest that is not: were it
 # quite free, a run would use up its features on the first sensor it pays for.
 FREE = 0.1
+# Sums of prices beyond a limit by less than this are rounding.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,16 @@ class Terms:
         rest = [(*chosen[:i], *chosen[i + 1 :], new) for i in range(len(chosen))]
         return np.array([self.spent(atoms) for atoms in rest])
 
-    def counted(self, costs: Vector) -> Vector:
+    def affordable(self, chosen: Atoms) -> NDArray[np.bool_]:
+        """Return which atoms the budget has money for, after the chosen ones."""
+        costs = self.costs(chosen)
+        return (costs == 0.0) | (self.spent(chosen) + costs <= self.budget * (1.0 + ROUNDING))
+
+    def counted(self, chosen: Atoms, allowed: NDArray[np.bool_]) -> Vector:
         """Return what scores are divided by: the costs, and a little for what is free."""
-        return np.where(costs > 0.0, costs, FREE * self.prices.min())
+        costs = self.costs(chosen)
+        cheapest = costs[allowed & (costs > 0.0)].min(initial=np.inf)
+        return np.where(costs > 0.0, costs, FREE * cheapest if cheapest < np.inf else 1.0)
 
     def _paid(self, chosen: Atoms) -> NDArray[np.bool_]:
         """Return which items are paid for."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cholesky, solve_triangular
 
+from ..gram import Gram
 from ..refit import Refit
 from ..refit.lbfgs import lbfgs
 from ..refit.objective import Evaluation, Objective, Subspace, Vector
@@ -82,16 +82,16 @@ def _along(function: Objective, W: Matrix, gradient: Matrix, new: slice) -> Subs
 def _within(function: Objective, W: Matrix, new: slice) -> Subspace:
     """Return all weights of the new columns, the others as in W."""
     k, width = W.shape[0], new.stop - new.start
-    gram = function.rows.gram.border[:, new]
-    tiny = np.finfo(np.float64).eps * np.trace(gram) + np.finfo(np.float64).tiny
-    C = function.unit * cholesky(gram + tiny * np.eye(width), lower=True)
+    own = Gram(float(np.finfo(function.rows.pool.dtype_).eps))
+    own.extend(function.rows.gram.border[:, new])
+    C = own.factor(np.zeros(width))
 
     def expand(z: Vector) -> Matrix:
         V = np.zeros_like(W)
-        V[:, new] = solve_triangular(C, z.reshape(k, width).T, lower=True, trans="T").T
+        V[:, new] = C.divide(z.reshape(k, width)) / function.unit
         return V
 
     def reduce(slope: Matrix) -> Vector:
-        return solve_triangular(C, slope[:, new].T, lower=True).T.ravel()
+        return C.divide_transposed(slope[:, new] / function.unit).ravel()
 
     return Subspace(function, W, expand, reduce)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..pools import Columns, Features, Groups, Pool
 from ..pools.groups import group_labels
 from .lookup import Lookup
-from .terms import Terms
+from .terms import ROUNDING, Terms
 
 # How groups are chosen: whole, by the sum or the mean of their columns' scores, or column
 # by column, sharing a price only.
@@ -43,20 +43,23 @@ class Wishes:
         owned = lookup.owned(self.include)
         forbidden = lookup.forbidden(self.exclude)
         if both := sorted(set(owned) & set(forbidden)):
-            names = pool.features(both).atom_names(self.names)
-            raise ValueError(
-                f"include and exclude both name {', '.join(names)}: a feature is in one of them "
-                "at most."
-            )
-        if self.n_features is not None and len(owned) > self.n_features:
-            raise ValueError(
-                f"include names {len(owned)} features, more than n_features={self.n_features}: "
-                "n_features counts those too."
-            )
+            raise ValueError(_in_both(pool.features(both).atom_names(self.names)))
+        _check_number(len(owned), self.n_features)
         prices, needs = self._prices(pool)
         terms = Terms(prices, needs, np.array(forbidden, dtype=np.intp), tuple(owned), self.budget)
         self._check_open(terms, pool)
         return terms
+
+    def resolved(self, terms: Terms) -> dict[str, Any]:
+        """Return what the arguments came to, by their names: equal if they mean the same."""
+        groups = None if self.labels is None else (self.labels, self.group)
+        costs = (self.prices, self.per_group) if self.costs is None else terms.prices
+        return {
+            "groups": groups,
+            "costs": costs,
+            "include": terms.owned,
+            "exclude": np.sort(terms.forbidden),
+        }
 
     def _members(self) -> dict[Any, NDArray[np.intp]]:
         """Return the columns of each group, by label."""
@@ -149,10 +152,34 @@ def checked_wishes(
         wishes = _with_prices(wishes, costs)
     if isinstance(pool, (Columns, Groups)):
         # These atoms are known without any work: a stand-in tells all that is wrong.
-        wishes.terms(_stand_in(pool, len(names)))
-    elif wishes.prices is not None:
-        _check_above(wishes.budget, float(wishes.prices.min()))
+        priced = wishes if wishes.costs is None else replace(wishes, costs=None, budget=np.inf)
+        priced.terms(_stand_in(pool, len(names)))
+    else:
+        _check_lists(wishes)
+        if wishes.prices is not None:
+            _check_above(wishes.budget, float(wishes.prices.min()))
     return wishes, pool
+
+
+def _check_lists(wishes: Wishes) -> None:
+    """Raise for what can be told of ``include`` and ``exclude`` without knowing any atom."""
+    if both := [item for item in wishes.include if item in wishes.exclude]:
+        raise ValueError(_in_both([str(item) for item in both]))
+    alike = len(set(map(type, wishes.include))) == 1  # else two items may mean one atom
+    if alike:
+        _check_number(len(set(wishes.include)), wishes.n_features)
+
+
+def _in_both(names: list[str]) -> str:
+    return f"include and exclude both name {', '.join(names)}: a feature is in one of them at most."
+
+
+def _check_number(n_included: int, n_features: int | None) -> None:
+    if n_features is not None and n_included > n_features:
+        raise ValueError(
+            f"include names {n_included} features, more than n_features={n_features}: n_features "
+            "counts those too."
+        )
 
 
 def by_column(groups: Any, names: Sequence[str]) -> Any:
@@ -241,7 +268,7 @@ def _positive(values: Any, shape: tuple[int, ...], what: str) -> Vector:
 
 
 def _check_above(budget: float, cheapest: float) -> None:
-    if cheapest > budget * (1 + 1e-12):
+    if cheapest > budget * (1.0 + ROUNDING):
         raise ValueError(
             f"budget={budget:g} is below the cheapest feature, which costs {cheapest:g}: nothing "
             "could be bought."

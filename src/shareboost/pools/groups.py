@@ -150,13 +150,12 @@ def group_labels(groups: ArrayLike, n_columns: int) -> tuple[NDArray[Any], NDArr
             f"groups has {_size(labels)}, and X {n_columns} columns: it takes the label of a "
             "group for each column."
         )
-    try:
-        unique, which = np.unique(labels, return_inverse=True)
-    except TypeError:
+    # NumPy turns numbers beside text into text, silently.
+    if len({isinstance(label, str) for label in groups}) > 1:  # type: ignore[union-attr]
         raise ValueError(
-            "groups mixes labels that cannot be sorted: it takes labels that are all text or all "
-            "numbers."
-        ) from None
+            "groups mixes text and other labels: it takes labels that are all text or all numbers."
+        )
+    unique, which = np.unique(labels, return_inverse=True)
     if unique.dtype.kind in "fc" and np.isnan(unique).any():
         raise ValueError("groups has NaN among its labels: it takes a label for every column.")
     return unique, which.astype(np.intp)

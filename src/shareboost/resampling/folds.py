@@ -88,7 +88,7 @@ def curve(clf: FoldClassifier, rows: GivenSample, split: Split, scorer: Scorer) 
     path = clf.path_
     # What came before the rounds, such as fitting the pool, is in every number's time.
     seconds = path.seconds + (took - path.seconds[-1]) if len(path) else np.array([took])
-    return Curve(np.array(scores), seconds, int(np.isnan(path.scores).sum()))
+    return Curve(np.array(scores), seconds, path.n_owned)
 
 
 def _checked_split(split: Any, place: int, rows: GivenSample) -> Split:
