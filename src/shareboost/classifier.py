@@ -370,10 +370,6 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         t = len(path) if self.n_iter_no_change is None else path.best
         return fitted_attributes(checked, classes, path, t)
 
-    def _set_fitted(self, attributes: dict[str, Any]) -> None:
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(attributes)
-
 
 def _warn_where_not_converged(path: Path) -> None:
     """Warn once of all refits that ended above their tolerance."""

@@ -97,6 +97,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    def _set_fitted(self, attributes: dict[str, Any]) -> None:
+        """Take over the attributes of a fit, all at once; names of an earlier X are gone."""
+        self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.update(attributes)
+
     def _model(self) -> Model:
         check_is_fitted(self)
         places, _ = self.path_.places(self.path_.round(self.selected_.size))

@@ -202,13 +202,14 @@ class ShareBoostCV(Predictor):
         place = chosen(scores, self.choice)
         best = int(results["n_features"][place])
         fitted = self._classifier(ShareBoostClassifier, n_features=best).fit(*rows)
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(
-            {name: value for name, value in vars(fitted).items() if name.endswith("_")},
-            best_n_features_=best,
-            best_score_=float(results["mean_test_score"][place]),
-            cv_results_=results,
-            n_splits_=len(splits),
+        self._set_fitted(
+            {
+                **{name: value for name, value in vars(fitted).items() if name.endswith("_")},
+                "best_n_features_": best,
+                "best_score_": float(results["mean_test_score"][place]),
+                "cv_results_": results,
+                "n_splits_": len(splits),
+            }
         )
         return self
 
