@@ -156,3 +156,13 @@ def test_weights_of_classes_are_for_training_only(digits):
     plain = ShareBoostClassifier(4, class_weight=weights)
     plain.fit(X[np.sort(rows)], y[np.sort(rows)], eval_set=(X[held_out], y[held_out]))
     assert np.allclose(clf.path_.validation_scores, plain.path_.validation_scores)
+
+
+def test_a_warm_start_judges_all_rounds_on_the_rows_held_out_now(digits):
+    X, Z, y, u = train_test_split(*digits, random_state=0)
+    clf = ShareBoostClassifier(3, warm_start=True).fit(X, y, eval_set=(Z[:200], u[:200]))
+    clf.set_params(n_features=5).fit(X, y)
+    assert np.isnan(clf.path_.validation_scores).all()
+    clf.set_params(n_features=7).fit(X, y, eval_set=(Z[200:], u[200:]))
+    truth = [np.mean(guess == u[200:]) for guess in clf.staged_predict(Z[200:])]
+    assert np.allclose(clf.path_.validation_scores, truth)

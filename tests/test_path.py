@@ -13,6 +13,7 @@ from sklearn.datasets import load_wine
 
 from shareboost import ShareBoostClassifier
 from shareboost.path import StopReason
+from shareboost.penalties import SmoothL1
 from shareboost.pools import Columns
 
 
@@ -215,6 +216,7 @@ def test_an_interrupt_while_a_path_is_taken_up_again_leaves_it_as_it_was(digits,
         ({"costs": np.arange(1.0, 65.0)}, "costs"),
         ({"rule": "newton", "swap": True}, "rule, swap"),
         ({"solver": "newton"}, "solver"),
+        ({"pool": Columns("maxabs")}, "pool"),
     ],
 )
 def test_a_warm_start_refuses_what_would_have_made_other_rounds(digits, change, named):
@@ -240,3 +242,11 @@ def test_the_frame_has_names():
     assert frame["name"].tolist() == [X.columns[atom] for atom in frame["atom"]]
     stumps = ShareBoostClassifier(3, pool="stumps").fit(X, y)
     assert stumps.path_.to_frame()["name"].tolist() == stumps.get_feature_names_out().tolist()
+
+
+def test_a_warm_start_takes_another_way_of_saying_the_same(digits):
+    X, y = digits
+    clf = ShareBoostClassifier(2, alpha=0, penalty="l1", warm_start=True, include=[3]).fit(X, y)
+    clf.set_params(n_features=3, alpha=0.0, penalty=SmoothL1(), include=np.array([3]))
+    clf.set_params(pool=Columns(), verbose=0, max_iter=900).fit(X, y)
+    assert clf.selected_.size == 3

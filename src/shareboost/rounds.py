@@ -69,7 +69,8 @@ class Run:
         All that the rounds did to the rows is done again in the same order, so that they
         are what they were to the last bit.
         """
-        if not _replayed(self.rows, path) or not self._same(path):
+        rounds = self._replayed(path)
+        if rounds is None or not self._same(path):
             raise ValueError(
                 "warm_start=True goes on from an earlier fit, but the columns chosen there have "
                 "other means, scales or losses now: X, y, the weights, the rows held out (by "
@@ -77,7 +78,7 @@ class Run:
                 "fit_intercept changed. Fit the same data in the same way, or set "
                 "warm_start=False."
             )
-        return path.copy()
+        return replace(path, rounds=rounds)
 
     def rounds(self, path: Path) -> Iterator[Round]:
         """Extend the path round by round to ``n_features``; yield each finished round."""
@@ -156,7 +157,8 @@ class Run:
         round_ = self._exchanged(round_, tolerance)
         if plain is None:  # it has nothing more to gain
             return replace(round_, plain=last.plain)
-        if self._better(plain, round_):
+        # A plain run that had ended and could go on later has fewer atoms: another matter.
+        if len(plain.atoms) == len(round_.atoms) and self._better(plain, round_):
             self.rows.reset(plain.atoms)
             round_ = replace(self._exchanged(plain, tolerance), fell_back=True)
         return round_ if round_.W is plain.W else replace(round_, plain=plain)
@@ -214,20 +216,24 @@ class Run:
             and np.isclose(value / self.rows.total_weight, path.last.loss, rtol=1e-4, atol=1e-7)
         )
 
+    def _replayed(self, path: Path) -> list[Round] | None:
+        """Do to the rows what the path's rounds did; None where they cannot have been these rows.
 
-def _replayed(rows: Rows, path: Path) -> bool:
-    """Do to the rows what the path's rounds did; return whether they can have been these rows."""
-    known = path.features
-    if path.intercept != rows.intercept or known.ids.max(initial=-1) >= rows.pool.n_atoms_:
-        return False
-    if not np.array_equal(rows.pool.features(known.ids).widths, known.widths):
-        return False
-    for round_ in path.rounds:
-        if round_.fell_back:
-            rows.reset((round_.plain or round_).atoms)
-        else:
-            rows.append(round_.atom)
-        for out, into in round_.swaps:
-            rows.append(into)
-            rows.remove(rows.atoms.index(out))
-    return True
+        Returns the rounds, judged on the rows that are held out now.
+        """
+        rows, known = self.rows, path.features
+        if path.intercept != rows.intercept or known.ids.max(initial=-1) >= rows.pool.n_atoms_:
+            return None
+        if not np.array_equal(rows.pool.features(known.ids).widths, known.widths):
+            return None
+        rounds = []
+        for round_ in path.rounds:
+            if round_.fell_back:
+                rows.reset((round_.plain or round_).atoms)
+            else:
+                rows.append(round_.atom)
+            for out, into in round_.swaps:
+                rows.append(into)
+                rows.remove(rows.atoms.index(out))
+            rounds.append(self._judged(replace(round_, validation=np.nan)))
+        return rounds

@@ -14,6 +14,7 @@ from sklearn.datasets import load_digits
 from shareboost import ShareBoostClassifier
 from shareboost.choice import swaps
 from shareboost.choice.select import RULES
+from shareboost.pools import Stumps
 
 
 def greedy_trap(n=300, seed=0):
@@ -188,3 +189,28 @@ def test_a_run_that_goes_on_knows_only_the_atoms_of_its_rounds():
         assert np.array_equal(parts.path_.features.ids, whole.path_.features.ids)
         for t in range(10):
             assert np.array_equal(parts.at(t).coef_, whole.at(t).coef_)
+
+
+def test_a_plain_run_that_had_ended_and_goes_on_never_shortens_a_round():
+    """With a larger budget the run without swaps may go on again, some atoms behind."""
+    rng = np.random.default_rng(50030)
+    k = int(rng.integers(2, 4))
+    B = rng.normal(size=(80, 4))
+    blends = B @ rng.normal(size=(4, 6)) + 0.3 * rng.normal(size=(80, 6))
+    X = np.hstack([blends, B + 0.5 * rng.normal(size=(80, 4))])
+    y = (B @ rng.normal(size=(4, k)) + 0.3 * rng.normal(size=(80, k))).argmax(axis=1)
+    clf = ShareBoostClassifier(
+        30,
+        pool=Stumps(4),
+        swap=True,
+        alpha=1e-3,
+        tol=1e-2,
+        costs=[3, 2, 8, 1, 1, 2, 1, 1, 2, 1.0],
+        budget=13.0,
+        warm_start=True,
+    ).fit(X, y)
+    clf.set_params(budget=100.0)
+    for n_features in range(len(clf.path_), len(clf.path_) + 5):
+        clf.set_params(n_features=n_features).fit(X, y)
+        assert [len(r.atoms) for r in clf.path_.rounds] == list(range(1, len(clf.path_) + 1))
+        assert np.allclose(clf.decision_function(X), list(clf.staged_decision_function(X))[-1])

@@ -1,5 +1,7 @@
 """Groups, costs, budgets, features in and features out; and what cannot be meant."""
 
+import datetime
+
 import naive
 import numpy as np
 import pandas as pd
@@ -451,3 +453,39 @@ def test_what_needs_no_atoms_is_refused_before_a_pool_is_fitted(
 def test_groups_of_text_and_numbers_are_refused(problem):
     with pytest.raises(ValueError, match="groups mixes text and other labels"):
         ShareBoostClassifier(2, groups=["a"] * 11 + [1]).fit(*problem)
+
+
+def test_labels_may_be_anything_that_sorts(problem):
+    X, y = problem
+    days = [datetime.date(2020, 1, 1 + j // 4) for j in range(12)]
+    clf = ShareBoostClassifier(2, groups=days).fit(X, y)
+    assert clf.groups_.tolist() == sorted(set(days))
+    with pytest.raises(ValueError, match="groups has NaN or None"):
+        ShareBoostClassifier(2, groups=[None, *range(11)]).fit(X, y)
+
+
+def test_a_label_that_is_another_column_is_ambiguous(problem):
+    X, y = problem
+    frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
+    groups = ["z"] * 6 + ["a"] * 6
+    with pytest.raises(ValueError, match="exclude names 'a', which is both a column and a group"):
+        ShareBoostClassifier(2, groups=groups, group_choice="each", exclude=["a"]).fit(frame, y)
+
+
+def test_what_is_owned_needs_no_money(problem):
+    X, y = problem
+    owned = ShareBoostClassifier(1, costs=[5.0] * 12, budget=1.0, include=[3]).fit(X, y)
+    assert owned.selected_.tolist() == [3]
+    sensor = ShareBoostClassifier(3, pool="stumps", costs=[5.0] * 12, budget=1.0, include=[0]).fit(
+        X, y
+    )
+    assert sensor.columns_.tolist() == [0]
+    assert sensor.cost_ == 0.0
+
+
+def test_a_series_without_names_is_taken_by_place(problem):
+    X, y = problem
+    costs, groups = np.arange(1.0, 13.0), np.arange(12) // 4
+    clf = ShareBoostClassifier(2, groups=groups, costs=pd.Series(costs)).fit(X, y)
+    same = ShareBoostClassifier(2, groups=groups, costs=costs).fit(X, y)
+    assert np.array_equal(clf.path_.costs, same.path_.costs)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
 from ..choice.terms import Terms
 from ..choice.wishes import Wishes
-from ..pools import Pool
+from ..penalties import PENALTIES
+from ..pools import POOLS, Pool
 from ..samples import Sample
 from .fingerprint import digest
 
@@ -16,8 +18,10 @@ from .fingerprint import digest
 IRRELEVANT = ("checkpoint", "verbose", "warm_start")
 # Parameters of which counts what they come to: see ``Wishes.resolved``.
 RESOLVED = ("groups", "costs", "include", "exclude")
+FLOATS = ("alpha", "tol", "refit_tol", "margin", "budget")
 # Parameters that shape every round, but for those that change its loss and so show anyway.
 SHAPING = (
+    "pool",
     "rule",
     "shortlist",
     "swap",
@@ -50,8 +54,15 @@ def identity_of(
         "y": digest((sample.y, n_classes)),
         "sample_weight": digest(sample.weight),
         "eval_set": digest(None if held_out is None else tuple(held_out)),
-        **{name: digest(value, name) for name, value in parameters.items()},
+        **{name: digest(_meaning(name, value), name) for name, value in parameters.items()},
     }
+
+
+def _meaning(name: str, value: Any) -> Any:
+    """Return what a parameter stands for: a name, or an integer for a float, may mean the same."""
+    if isinstance(value, str) and name in ("pool", "penalty"):
+        return POOLS[value]() if name == "pool" else PENALTIES[value]()
+    return float(value) if isinstance(value, Integral) and name in FLOATS else value
 
 
 def resolved_of(wishes: Wishes, terms: Terms) -> dict[str, str]:
@@ -64,8 +75,8 @@ def shaping_of(estimator: Any, wishes: Wishes, terms: Terms) -> dict[str, str]:
     found = resolved_of(wishes, terms)
     for name in SHAPING:
         try:
-            found[name] = digest(getattr(estimator, name), name)
-        except TypeError:  # a penalty of the user's own: nothing to compare
+            found[name] = digest(_meaning(name, getattr(estimator, name)), name)
+        except TypeError:  # a penalty of the user's own, a RandomState: nothing to compare
             continue
     return found
 

@@ -48,7 +48,16 @@ class Lookup:
 
     def _is_group(self, item: Any) -> bool:
         """Return whether the item names a group whose columns are chosen one by one."""
-        return not isinstance(self.pool, Groups) and isinstance(item, str) and item in self.members
+        if isinstance(self.pool, Groups) or not isinstance(item, str) or item not in self.members:
+            return False
+        if item not in self.names:
+            return True
+        if self.members[item].tolist() == [self.names.index(item)]:
+            return False
+        raise ValueError(
+            f"exclude names {item!r}, which is both a column and a group of other columns: name "
+            "the group's columns, or give the group another label."
+        )
 
     def _reading(self, item: Any, columns: NDArray[np.intp]) -> list[int]:
         """Return the atoms that read any of the columns."""

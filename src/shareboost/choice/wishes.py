@@ -52,7 +52,7 @@ class Wishes:
 
     def resolved(self, terms: Terms) -> dict[str, Any]:
         """Return what the arguments came to, by their names: equal if they mean the same."""
-        groups = None if self.labels is None else (self.labels, self.group)
+        groups = None if self.labels is None else (list(map(str, self.labels)), self.group)
         costs = (self.prices, self.per_group) if self.costs is None else terms.prices
         return {
             "groups": groups,
@@ -96,7 +96,8 @@ class Wishes:
         if may.any() and not left.any():
             raise ValueError("exclude names every feature that varies: nothing could be chosen.")
         may = left & ~np.isin(np.arange(pool.n_atoms_), terms.owned)
-        if may.any():
+        wanted = self.n_features is None or len(terms.owned) < self.n_features
+        if may.any() and wanted:
             _check_above(self.budget, float(costs[may].min()))
 
 
@@ -156,7 +157,7 @@ def checked_wishes(
         priced.terms(_stand_in(pool, len(names)))
     else:
         _check_lists(wishes)
-        if wishes.prices is not None:
+        if wishes.prices is not None and not wishes.include:
             _check_above(wishes.budget, float(wishes.prices.min()))
     return wishes, pool
 
@@ -196,8 +197,9 @@ def by_column(groups: Any, names: Sequence[str]) -> Any:
 
 
 def _is_series(value: Any) -> bool:
-    """Return whether the value is a pandas Series, or the like, with an index of its own."""
-    return hasattr(value, "index") and hasattr(value, "to_dict")
+    """Return whether the value is a pandas Series with an index of its own, not just places."""
+    named = hasattr(value, "index") and hasattr(value, "to_dict")
+    return named and type(value.index).__name__ != "RangeIndex"
 
 
 def _grouped(pool: Pool, groups: Any, group_choice: str) -> Pool:

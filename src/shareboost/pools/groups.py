@@ -155,9 +155,9 @@ def group_labels(groups: ArrayLike, n_columns: int) -> tuple[NDArray[Any], NDArr
         raise ValueError(
             "groups mixes text and other labels: it takes labels that are all text or all numbers."
         )
+    if any(label is None or label != label for label in labels.tolist()):
+        raise ValueError("groups has NaN or None: it takes a label for every column.")
     unique, which = np.unique(labels, return_inverse=True)
-    if unique.dtype.kind in "fc" and np.isnan(unique).any():
-        raise ValueError("groups has NaN among its labels: it takes a label for every column.")
     return unique, which.astype(np.intp)
 
 
