@@ -216,13 +216,13 @@ def test_an_interrupt_while_a_path_is_taken_up_again_leaves_it_as_it_was(digits,
         ({"costs": np.arange(1.0, 65.0)}, "costs"),
         ({"rule": "newton", "swap": True}, "rule, swap"),
         ({"solver": "newton"}, "solver"),
-        ({"pool": Columns("maxabs")}, "pool"),
+        ({"pool": Columns("maxabs")}, "the pool"),
     ],
 )
 def test_a_warm_start_refuses_what_would_have_made_other_rounds(digits, change, named):
     clf = ShareBoostClassifier(3, warm_start=True).fit(*digits)
     before = clf.selected_
-    with pytest.raises(ValueError, match=f"goes on from a fit with other {named}:"):
+    with pytest.raises(ValueError, match=f"what shaped its rounds changed: {named}"):
         clf.set_params(n_features=5, **change).fit(*digits)
     assert np.array_equal(clf.selected_, before)
 

@@ -34,9 +34,10 @@ def check_shape(path: Path, shaped_by: dict[str, str], budget: float | None) -> 
     """Raise where the path's rounds would be others now; ``shaped_by`` holds digests."""
     other = [name for name, now in shaped_by.items() if path.shaped_by.get(name, now) != now]
     if other:
+        names = ", ".join("the pool (or its random state)" if n == "pool" else n for n in other)
         raise ValueError(
-            f"warm_start=True goes on from a fit with other {', '.join(other)}: the rounds so far "
-            "would be others now. Fit in the same way, or set warm_start=False."
+            f"warm_start=True goes on from an earlier fit, and what shaped its rounds changed: "
+            f"{names}. Fit in the same way, or set warm_start=False."
         )
     spent = path.last.cost
     if budget is not None and spent > budget * (1.0 + ROUNDING):
