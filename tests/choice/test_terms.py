@@ -77,7 +77,13 @@ def test_what_is_paid_for_is_preferred_but_not_at_any_price():
     assert terms.counted((0,), every).tolist() == [FREE * 4, FREE * 4, 4, 4]
     assert terms.counted((), every).tolist() == [2, 2, 4, 6]
     assert terms.counted((0, 2), every).tolist() == [1, 1, 1, 1]  # nothing is left to pay
+    for chosen in ((0,), (0, 1), (0, 2, 3), (2,), (2, 3)):
+        rest = [chosen[:i] + chosen[i + 1 :] for i in range(len(chosen))]
+        alone = [terms.costs(r)[atom] for r, atom in zip(rest, chosen, strict=True)]
+        assert terms.freed(chosen).tolist() == alone
     owned = Terms(prices, needs, owned=(0,))
+    assert owned.freed((0, 2, 3)).tolist() == [0, 0, 0]
+    assert owned.freed((0, 1, 2)).tolist() == [0, 0, 4]
     assert owned.costs(()).tolist() == [0, 0, 4, 4]
     assert owned.spent((0, 2)) == 4
 

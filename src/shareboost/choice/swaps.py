@@ -88,8 +88,7 @@ def _plans(selector: Selector, fit: Fit) -> list[Plan]:
     if not may_go.any():
         return []
     spent = terms.spent(atoms) * (1.0 + ROUNDING)
-    freed = [terms.costs(atoms[:i] + atoms[i + 1 :])[atoms[i]] for i in np.flatnonzero(may_go)]
-    affordable = terms.costs(atoms) <= max(freed) * (1.0 + ROUNDING)
+    affordable = terms.costs(atoms) <= terms.freed(atoms).max() * (1.0 + ROUNDING)
     found = selector.ranked(fit.W, CANDIDATES, affordable)
     model = _Quadratic(rows, selector.refit, fit.W)
     plans = []

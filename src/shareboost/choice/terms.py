@@ -43,6 +43,14 @@ class Terms:
         new = self._paid(chosen) & ~self._paid(())
         return float(self.prices[new].sum())
 
+    def freed(self, chosen: Atoms) -> Vector:
+        """Return what each of the chosen atoms costs after all the others."""
+        atoms = list(chosen)
+        if self.needs is None:
+            return np.where(np.isin(chosen, self.owned), 0.0, self.prices[atoms])
+        times_needed = self.needs[[*self.owned, *atoms]].sum(axis=0)
+        return self.needs[atoms] @ np.where(times_needed == 1, self.prices, 0.0)
+
     def spent_after(self, chosen: Atoms, new: int) -> Vector:
         """Return what would be spent with a new atom in the place of each of the chosen ones."""
         if self.needs is None:
