@@ -48,9 +48,7 @@ def samples(
     pool: Pool,
 ) -> tuple[Sample, Sample | None]:
     """Return the rows to train on, of positive weight, and those held out, if any."""
-    if sample.weight.min() == 0:
-        kept = np.flatnonzero(sample.weight)
-        sample, own_weight = sample.take(kept), own_weight[kept]
+    sample, own_weight = sample.weighted, own_weight[sample.weight > 0]
     fraction = clf.validation_fraction
     if eval_set is not None and fraction is not None:
         raise ValueError(

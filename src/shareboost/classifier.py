@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 import warnings
 from collections.abc import Callable
@@ -16,7 +15,6 @@ from sklearn.base import _fit_context
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_feature_names_in
 
 from . import assembly, warm_start
 from .callbacks import FitCallbacks
@@ -30,15 +28,9 @@ from .prediction import Predictor, fitted_attributes
 from .progress import RoundsBar, progress_bars
 from .refit import SOLVERS
 from .rows import Rows
-from .samples import Sample
+from .samples import checked_sample
 from .threads import single_threaded_blas
-from .validation import (
-    check_data,
-    check_labels_of_one_type,
-    check_weights,
-    encode_labels,
-    sample_weights,
-)
+from .validation import sample_weights
 
 
 class ShareBoostClassifier(CallbackSupportMixin, Predictor):
@@ -225,6 +217,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "verbose": ["verbose"],
     }
 
+    path_: Path
+
     def __init__(
         self,
         n_features: int | None = 20,
@@ -310,22 +304,16 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             A fit that fails leaves an earlier fit as it was. A fit that is interrupted
             (Ctrl-C) raises ``KeyboardInterrupt`` and leaves the finished rounds.
         """
-        check_labels_of_one_type(y)
         pool = new_pool(self.pool)
-        # Validation writes attributes: on a copy, so that a failed fit changes nothing.
-        checked = copy.copy(self)
-        data, labels = check_data(checked, X, y, pool.allows_nan)
-        classes, index = encode_labels(labels)
-        weight = check_weights(sample_weight, data, self.class_weight, classes, index)
-        names = _check_feature_names_in(checked)
+        checked, classes, names, all_rows = checked_sample(
+            self, X, y, sample_weight, pool.allows_nan
+        )
         wishes, pool = assembly.wishes(self, names, pool)
         checked.groups_ = wishes.labels
-        own_weight = sample_weights(sample_weight, data)
-        sample, held_out = assembly.samples(
-            checked, Sample(data, index, weight), own_weight, eval_set, classes, pool
-        )
+        own_weight = sample_weights(sample_weight, all_rows.X)
+        sample, held_out = assembly.samples(checked, all_rows, own_weight, eval_set, classes, pool)
         checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size)
-        warm = warm_start.path_of(self, data.shape[1], classes)
+        warm = warm_start.path_of(self, all_rows.X.shape[1], classes)
         fitted = partial(self._fitted, checked, classes)
         path = None
         with progress_bars(bool(self.verbose)):
@@ -346,6 +334,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
                 try:
                     path = run.begin() if earlier is None else run.resume(earlier)
                     path.input_names, path.shaped_by = tuple(names), shaped_by
+                    path.n_atoms = pool.n_atoms_
                     for round_ in run.rounds(path):
                         if checkpoint:
                             checkpoint.save(path)
@@ -368,7 +357,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     def _fitted(self, checked: Self, classes: NDArray[Any], path: Path) -> dict[str, Any]:
         """Return the fitted attributes: those of the last round, or of the best held-out one."""
         t = len(path) if self.n_iter_no_change is None else path.best
-        return fitted_attributes(checked, classes, path, t)
+        return fitted_attributes(checked, classes, path, path.step(t))
 
 
 def _warn_where_not_converged(path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .model import Model
+from .model_path import ModelPath
 from .pools import Features
 from .refit import Status
 
@@ -55,12 +55,8 @@ class Round:
 
 
 @dataclass(repr=False)
-class Path:
-    """Every round of one run, and the model of any number of features.
-
-    The weights of a round belong to columns ``(x - center) / scale``; ``at`` folds
-    centre and scale back, so that a model speaks of the user's own units.
-    """
+class Path(ModelPath):
+    """Every round of one run, and the model of any number of features."""
 
     features: Features  # of all atoms that any round uses, in the order of their first use
     intercept: bool
@@ -71,6 +67,7 @@ class Path:
     finish: Round | None = None  # the last round again, after its tighter refit
     stop_reason: StopReason | None = None
     input_names: tuple[str, ...] = ()  # of X's columns
+    n_atoms: int = 0  # of the pool
     shaped_by: dict[str, str] = field(default_factory=dict)  # digests of parameters
 
     def __repr__(self) -> str:
@@ -120,7 +117,7 @@ class Path:
     @property
     def selected(self) -> NDArray[np.intp]:
         """Atoms of the last round, in the order they were chosen."""
-        return np.array(self.round(len(self)).atoms, dtype=np.intp)
+        return np.array(self.step(len(self)).atoms, dtype=np.intp)
 
     @property
     def costs(self) -> NDArray[np.float64]:
@@ -148,45 +145,9 @@ class Path:
         return int(np.isnan(self.scores).sum())
 
     @property
-    def losses(self) -> NDArray[np.float64]:
-        """Average training loss after each round, without the penalty."""
-        return np.array([round_.loss for round_ in self])
-
-    @property
     def scores(self) -> NDArray[np.float64]:
         """Score of each chosen atom when it was chosen; eq. (7) of the paper by its own rule."""
         return np.array([round_.score for round_ in self])
-
-    @property
-    def seconds(self) -> NDArray[np.float64]:
-        """Time since the run began, after each round."""
-        return np.array([round_.seconds for round_ in self])
-
-    def at(self, t: int) -> Model:
-        """Return the model of the first ``t`` atoms."""
-        return self.model(self.round(t))
-
-    def model(self, round_: Round) -> Model:
-        """Return the model of a round."""
-        places, columns = self.places(round_)
-        coef = round_.W[:, int(self.intercept) :] / self.scales[columns]
-        intercept = -coef @ self.centers[columns]
-        if self.intercept:
-            intercept += round_.W[:, 0]
-        return Model(self.features.take(places), coef, intercept)
-
-    def places(self, round_: Round) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return where the atoms of a round, and where their columns, are in ``features``."""
-        where = {atom: place for place, atom in enumerate(self.features.ids.tolist())}
-        places = np.array([where[atom] for atom in round_.atoms], dtype=np.intp)
-        return places, self._columns(places)
-
-    def _columns(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return where the columns of the atoms at those places are."""
-        widths = self.features.widths
-        stops = np.cumsum(widths)
-        columns = [np.arange(stops[place] - widths[place], stops[place]) for place in places]
-        return np.concatenate([np.empty(0, dtype=np.intp), *columns])
 
     def first(self, t: int) -> Path:
         """Return the path of a run that ended after ``t`` rounds."""
@@ -215,7 +176,7 @@ class Path:
             stop_reason=None,
         )
 
-    def round(self, t: int) -> Round:
+    def step(self, t: int) -> Round:
         """Return the round that left t atoms, in its finished form; 0 is the start."""
         self._check(t)
         if t == len(self) and self.finish is not None:

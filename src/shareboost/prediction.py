@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
 from .model import Model
-from .path import Path
+from .model_path import ModelPath, Step
 from .pools import Features, Pool, takes_nan
 from .validation import SPARSE
 
@@ -30,7 +30,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
     coef_: NDArray[np.float64]
     intercept_: NDArray[np.float64]
     selected_: NDArray[np.intp]
-    path_: Path
+    path_: ModelPath
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the scores, (n_samples, n_classes).
@@ -51,11 +51,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         trains for the decision: the order of classes is right, the values are not
         calibrated.
         """
-        return softmax(self._scores(X), axis=1)
+        return softmax(self._logits(self._scores(X)), axis=1)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithm of ``predict_proba``, (n_samples, n_classes)."""
-        return log_softmax(self._scores(X), axis=1)
+        return log_softmax(self._logits(self._scores(X)), axis=1)
 
     def transform(self, X: Any) -> Any:
         """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
@@ -69,17 +69,18 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return np.asarray(model.features.names(names), dtype=object)
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield the decision function of the first 1, 2, ... features."""
+        """Yield the decision function of every model of the path, of 1, 2, ... features."""
         yield from (_decision(scores) for scores in self._staged_scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield the predictions of the first 1, 2, ... features."""
+        """Yield the predictions of every model of the path, of 1, 2, ... features."""
         yield from (self.classes_[scores.argmax(axis=1)] for scores in self._staged_scores(X))
 
     def at(self, t: int) -> Self:
         """Return the classifier of ``t`` features, from the same run.
 
-        Without swaps they are the first t of ``selected_``.
+        Without swaps they are the first t of ``selected_``. Where no model of the run has
+        so many, it is the last of fewer.
 
         Its weights are those of round t, refit to ``refit_tol`` of its score; only the
         last round's are refit to ``tol / 10``.
@@ -87,15 +88,23 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         path = self.path_.first(t)
         shorter = copy.copy(self).set_params(n_features=max(1, int(t)))
-        shorter.__dict__.update(fitted_attributes(self, self.classes_, path, len(path)))
+        shorter.__dict__.update(fitted_attributes(self, self.classes_, path, path.step(t)))
         return shorter
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = takes_nan(self.pool)
+        tags.input_tags.allow_nan = self._takes_nan()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+    def _takes_nan(self) -> bool:
+        """Return whether X may hold NaN."""
+        return takes_nan(self.pool)
+
+    def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return that of which the probabilities are the softmax."""
+        return scores
 
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
         """Take over the attributes of a fit, all at once; names of an earlier X are gone."""
@@ -104,7 +113,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def _model(self) -> Model:
         check_is_fitted(self)
-        places, _ = self.path_.places(self.path_.round(self.selected_.size))
+        places, _ = self.path_.places(self.selected_)
         return Model(self.path_.features.take(places), self.coef_, self.intercept_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
@@ -121,9 +130,9 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         columns = self.path_.features.columns(self._check_rows(X))
         if sp.issparse(columns):
             columns = columns.toarray()
-        for t in range(1, len(self.path_) + 1):
-            model = self.path_.at(t)
-            _, own = self.path_.places(self.path_.round(t))
+        for step in self.path_:
+            model = self.path_.model(step)
+            _, own = self.path_.places(step.atoms)
             yield columns[:, own] @ model.coef.T + model.intercept
 
 
@@ -141,13 +150,13 @@ def _columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
 
 
 def fitted_attributes(
-    checked: Predictor, classes: NDArray[Any], path: Path, t: int
+    checked: Predictor, classes: NDArray[Any], path: ModelPath, step: Step
 ) -> dict[str, Any]:
-    """Return all that a classifier of t features holds, by attribute name.
+    """Return all that the classifier of a step of the path holds, by attribute name.
 
     ``checked`` holds what validation learned of X.
     """
-    model = path.at(t)
+    model = path.model(step)
     inputs = ("n_features_in_", "feature_names_in_", "groups_")
     return {
         **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
@@ -157,6 +166,6 @@ def fitted_attributes(
         "coef_": model.coef,
         "intercept_": model.intercept,
         "columns_": _columns_read(model.features, checked.n_features_in_),
-        "cost_": path.round(t).cost,
+        "cost_": step.cost,
         "n_iter_": path.n_iter,
     }

@@ -208,7 +208,7 @@ class Run:
         """Return whether the rows give the path's last loss again."""
         scales = [chosen.scales for chosen in self.rows.chosen]
         centers = [chosen.centers for chosen in self.rows.chosen]
-        _, columns = path.places(path.last)
+        _, columns = path.places(path.last.atoms)
         value, _ = self.rows.evaluate(path.last.W, self.refit.loss)
         return bool(
             np.allclose(np.concatenate([[], *scales]), path.scales[columns])

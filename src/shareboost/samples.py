@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import copy
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_array, validate_data
 
 from .losses import Labels
 from .pools import takes_nan
-from .validation import SPARSE, check_data, check_labels_of_one_type, sample_weights
+from .validation import (
+    SPARSE,
+    check_data,
+    check_labels_of_one_type,
+    check_weights,
+    encode_labels,
+    sample_weights,
+)
+
+Estimator = TypeVar("Estimator")
 
 
 class Sample(NamedTuple):
@@ -25,6 +36,11 @@ class Sample(NamedTuple):
     def take(self, rows: NDArray[np.intp]) -> Sample:
         """Return some of the rows."""
         return Sample(self.X[rows], self.y[rows], self.weight[rows])
+
+    @property
+    def weighted(self) -> Sample:
+        """The rows of positive weight."""
+        return self.take(np.flatnonzero(self.weight)) if self.weight.min() == 0 else self
 
 
 class GivenSample(NamedTuple):
@@ -43,6 +59,30 @@ class GivenSample(NamedTuple):
         """Return some of the rows, by index, some of them several times, or by mask."""
         weight = None if self.weight is None else self.weight[rows]
         return GivenSample(_safe_indexing(self.X, rows), self.y[rows], weight)
+
+
+class CheckedSample(NamedTuple, Generic[Estimator]):
+    """What a fit begins with."""
+
+    checked: Estimator  # a copy, which knows the number and names of columns
+    classes: NDArray[Any]
+    names: Sequence[str]  # of X's columns
+    sample: Sample  # weighted by class too; some weights may be zero
+
+
+def checked_sample(
+    estimator: Estimator, X: Any, y: Any, sample_weight: Any, allows_nan: bool
+) -> CheckedSample[Estimator]:
+    """Return the rows to fit an estimator to, checked; the estimator stays as it is."""
+    check_labels_of_one_type(y)
+    # Validation writes attributes: on a copy, so that a failed fit changes nothing.
+    checked = copy.copy(estimator)
+    data, labels = check_data(checked, X, y, allows_nan)
+    classes, index = encode_labels(labels)
+    class_weight = checked.class_weight  # type: ignore[attr-defined]
+    weight = check_weights(sample_weight, data, class_weight, classes, index)
+    names = _check_feature_names_in(checked)
+    return CheckedSample(checked, classes, names, Sample(data, index, weight))
 
 
 def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:

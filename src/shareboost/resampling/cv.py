@@ -14,6 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..classifier import ShareBoostClassifier
+from ..path import Path
 from ..penalties import Penalty
 from ..pools import Pool
 from ..prediction import Predictor
@@ -105,6 +106,7 @@ class ShareBoostCV(Predictor):
         "n_jobs": [Integral, None],
     }
 
+    path_: Path
     best_n_features_: int
     best_score_: float
     cv_results_: dict[str, NDArray[Any]]

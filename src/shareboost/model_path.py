@@ -1,0 +1,119 @@
+"""A run as what reads it sees it: models, each with the features that it uses."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .model import Model
+from .pools import Features
+
+
+class Step(Protocol):
+    """One model of a run, in training units."""
+
+    @property
+    def atoms(self) -> tuple[int, ...]:
+        """The atoms in use, in the order of their columns."""
+
+    @property
+    def W(self) -> NDArray[np.float64]:
+        """The weights, (k, intercept + columns of the atoms)."""
+
+    @property
+    def loss(self) -> float:
+        """Average training loss."""
+
+    @property
+    def seconds(self) -> float:
+        """Time since the run began."""
+
+    @property
+    def cost(self) -> float:
+        """What the atoms cost together."""
+
+
+class ModelPath(ABC):
+    """The models of one run, as curves, plots and reports read them.
+
+    The weights of a step belong to columns ``(x - center) / scale``; ``model`` folds centre
+    and scale back, so that a model speaks of the user's own units.
+    """
+
+    features: Features  # of all atoms that any model uses
+    intercept: bool
+    centers: NDArray[np.float64]  # of the columns of features
+    scales: NDArray[np.float64]
+    input_names: tuple[str, ...]  # of X's columns
+    n_atoms: int  # of the pool
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of models."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Step]:
+        """Yield the steps in their order."""
+
+    @abstractmethod
+    def step(self, t: int) -> Step:
+        """Return the last step of at most ``t`` atoms."""
+
+    @abstractmethod
+    def first(self, t: int) -> Self:
+        """Return the path of a run that ended with that step."""
+
+    @property
+    @abstractmethod
+    def n_iter(self) -> int:
+        """Iterations that gave the path's weights."""
+
+    @abstractmethod
+    def copy(self) -> Self:
+        """Return a path that may be extended while this one stays."""
+
+    @property
+    def n_features(self) -> NDArray[np.intp]:
+        """Number of atoms that each model uses."""
+        return np.array([len(step.atoms) for step in self], dtype=np.intp)
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """Average training loss of each model, without any penalty."""
+        return np.array([step.loss for step in self], dtype=np.float64)
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Time since the run began, of each model."""
+        return np.array([step.seconds for step in self], dtype=np.float64)
+
+    def at(self, t: int) -> Model:
+        """Return the model of ``t`` atoms; where there is none, the last of fewer."""
+        return self.model(self.step(t))
+
+    def model(self, step: Step) -> Model:
+        """Return the model of a step."""
+        places, columns = self.places(step.atoms)
+        W = step.W
+        coef = W[:, int(self.intercept) :] / self.scales[columns]
+        intercept = -coef @ self.centers[columns]
+        if self.intercept:
+            intercept += W[:, 0]
+        return Model(self.features.take(places), coef, intercept)
+
+    def places(self, atoms: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return where the atoms, and where their columns, are in ``features``."""
+        where = {atom: place for place, atom in enumerate(self.features.ids.tolist())}
+        places = np.array([where[int(atom)] for atom in atoms], dtype=np.intp)
+        return places, self._columns(places)
+
+    def _columns(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return where the columns of the atoms at those places are."""
+        widths = self.features.widths
+        stops = np.cumsum(widths)
+        columns = [np.arange(stops[place] - widths[place], stops[place]) for place in places]
+        return np.concatenate([np.empty(0, dtype=np.intp), *columns])
