@@ -343,7 +343,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
                             path.stop_reason = StopReason.CALLBACK
                             break
                     run.finish(path)
-                    bar.end(path)
+                    bar.end(len(path), path.last.loss, path.stop_reason)
                 except KeyboardInterrupt:
                     if path:
                         path.stop_reason = StopReason.INTERRUPTED

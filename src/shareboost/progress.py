@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from .path import Path, Round
+    from .model_path import Step
 
 Item = TypeVar("Item")
 
@@ -77,13 +77,12 @@ class RoundsBar:
         if self._progress is not None:
             self._task = self._progress.add_task("rounds", total=n_rounds, completed=done, note="")
 
-    def advance(self, round_: Round) -> None:
+    def advance(self, step: Step) -> None:
         """Count a round."""
         if self._progress is not None:
-            self._progress.update(self._task, advance=1, note=f"loss {round_.loss:.4f}")
+            self._progress.update(self._task, advance=1, note=f"loss {step.loss:.4f}")
 
-    def end(self, path: Path) -> None:
+    def end(self, n_rounds: int, loss: float, why: str | None) -> None:
         """Fill the bar and say why, where the rounds ended early."""
-        if self._progress is not None and len(path) < self._n_rounds:
-            loss = f"loss {path.last.loss:.4f}, {path.stop_reason}"
-            self._progress.update(self._task, total=len(path), note=loss)
+        if self._progress is not None and n_rounds < self._n_rounds:
+            self._progress.update(self._task, total=n_rounds, note=f"loss {loss:.4f}, {why}")

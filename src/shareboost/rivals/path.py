@@ -1,0 +1,129 @@
+"""The path of a rival: its models in their order, of whatever numbers of features."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model_path import ModelPath, Step
+from ..pools import Features
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class RivalStep(Step, Protocol):
+    """A model of a rival, and what else there is to tell of it."""
+
+    @property
+    def iterations(self) -> int:
+        """Iterations that it took from the step before."""
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """What the rival tells of the step, by name: columns of ``to_frame``."""
+
+
+@dataclass(repr=False)
+class RivalPath(ModelPath):
+    """Every step of one run of a rival.
+
+    A step need not use one feature more than the step before: it may use as many, or
+    several more, or fewer.
+    """
+
+    features: Features
+    intercept: bool
+    centers: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    steps: Sequence[RivalStep]  # the first may be without any feature
+    stop_reason: str
+    input_names: tuple[str, ...]
+    n_atoms: int
+
+    def __repr__(self) -> str:
+        most = max(self.n_features.tolist(), default=0)
+        return f"<RivalPath of {len(self)} models, up to {most} features: {self.stop_reason}>"
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[RivalStep]:
+        """Yield the steps."""
+        yield from self.steps
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of all steps."""
+        return sum(step.iterations for step in self)
+
+    def copy(self) -> RivalPath:
+        """Return the path: nothing extends it."""
+        return self
+
+    def step(self, t: int) -> RivalStep:
+        """Return the last step before the first that uses more than ``t`` features."""
+        return self.steps[self._place(t)]
+
+    def first(self, t: int) -> RivalPath:
+        """Return the path of a run that ended with that step."""
+        place = self._place(t)
+        if place == len(self) - 1:
+            return self
+        used = {atom for step in self.steps[: place + 1] for atom in step.atoms}
+        places = np.flatnonzero(np.isin(self.features.ids, list(used)))
+        columns = self._columns(places)
+        return replace(
+            self,
+            features=self.features.take(places),
+            centers=self.centers[columns],
+            scales=self.scales[columns],
+            steps=self.steps[: place + 1],
+            stop_reason="reached n_features",
+        )
+
+    def _place(self, t: int) -> int:
+        if not isinstance(t, (int, np.integer)) or isinstance(t, bool) or t < 0:
+            raise ValueError(
+                f"t={t!r} is not valid for at: it takes a number of features, from 0 to "
+                f"{self.n_features.max()}."
+            )
+        reached = list(accumulate(self.n_features.tolist(), max))
+        place = bisect_right(reached, t) - 1
+        if place < 0:
+            raise ValueError(
+                f"t={t!r} is not valid for at: the first model of this path uses "
+                f"{reached[0]} features already."
+            )
+        return place
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a step as a pandas frame, with the details that the rival tells."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError(
+                "to_frame needs pandas: install it, or shareboost[pandas]. The arrays "
+                "n_features, losses and seconds need nothing."
+            ) from error
+
+        return pd.DataFrame(
+            {
+                "n_features": self.n_features,
+                "loss": self.losses,
+                **{
+                    name: [step.details[name] for step in self]
+                    for name in (self.steps[0].details if self.steps else {})
+                },
+                "seconds": self.seconds,
+                "iterations": [step.iterations for step in self],
+                "atoms": [step.atoms for step in self],
+            },
+            index=pd.RangeIndex(len(self), name="step"),
+        )
