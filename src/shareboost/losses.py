@@ -1,4 +1,4 @@
-r"""The multiclass logistic loss with margin, eq. (3) of the paper.
+r"""The logistic losses with margin: of all classes, eq. (3) of the paper, and of one alone.
 
 Shapes, stated once for the whole package
 -----------------------------------------
@@ -19,10 +19,14 @@ gradient   (k, c)      ``residual @ columns.T``
 
 Values, residuals and gradients are *totals* over examples. Whoever wants the paper's
 average L(W) divides by the total weight, once, at the end.
+
+One class against the rest has one score an example: k is 1, and y is 1 for the class and 0
+for the rest. All else reads as above, but for ``residual``, which its loss states.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,7 +37,48 @@ Labels = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class LogisticLoss:
+class Loss(ABC):
+    """A total over examples of a convex function of their scores.
+
+    Parameters
+    ----------
+    margin : float
+        How far the true class must lead.
+    """
+
+    margin: float = 1.0
+
+    @abstractmethod
+    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> float:
+        """Return the total loss; ``scores`` is overwritten with the residual."""
+
+    @staticmethod
+    @abstractmethod
+    def rho(residual: Floats, y: Labels, weight: Floats) -> Floats:
+        """Return what the curvature is made of, (k, n), from the residual and positive weights."""
+
+    @staticmethod
+    @abstractmethod
+    def curvature_product(rho: Floats, weight: Floats, direction: Floats) -> Floats:
+        """Return the Hessian of the total loss in the scores times ``direction``, (k, n)."""
+
+    @staticmethod
+    @abstractmethod
+    def mean_curvature(rho: Floats, weight: Floats) -> Floats:
+        """Return the mean over classes of the Hessian's diagonal for each example, (n,)."""
+
+    @staticmethod
+    def curvatures(residual: Floats, weight: Floats) -> Floats:
+        """Return the Hessian's diagonal, ``weight * rho * (1 - rho)``, (k, n), from the residual.
+
+        The residual over the weight is rho or rho - 1, in size a share and its complement.
+        """
+        size = np.abs(residual)
+        return size * (1.0 - size / weight)
+
+
+@dataclass(frozen=True)
+class LogisticLoss(Loss):
     r"""Total of ``ln sum_q exp(margin * 1[q != y] - s_y + s_q)`` over examples.
 
     Parameters
@@ -42,8 +87,6 @@ class LogisticLoss:
         How far the true class must lead. 1 is the paper's eq. (3), an upper bound on
         the 0-1 loss; 0 is the plain softmax cross-entropy.
     """
-
-    margin: float = 1.0
 
     def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> float:
         """Return the total loss; ``scores`` is overwritten with the residual.
@@ -84,15 +127,53 @@ class LogisticLoss:
         return product
 
     @staticmethod
-    def curvatures(residual: Floats, weight: Floats) -> Floats:
-        """Return the Hessian's diagonal, ``weight * rho * (1 - rho)``, (k, n), from the residual.
-
-        The residual over the weight is rho, and rho - 1 for the true class.
-        """
-        size = np.abs(residual)
-        return size * (1.0 - size / weight)
-
-    @staticmethod
     def mean_curvature(rho: Floats, weight: Floats) -> Floats:
         """Return the mean over classes of the Hessian's diagonal for each example, (n,)."""
         return weight * (1.0 - np.einsum("qn,qn->n", rho, rho)) / rho.shape[0]
+
+
+@dataclass(frozen=True)
+class BinaryLogisticLoss(Loss):
+    r"""Total of ``ln(1 + exp(margin - t s))`` over examples, ``t = 2 y - 1``.
+
+    That is ``LogisticLoss`` of two classes whose scores differ by s: one class against the
+    rest, section 7.1 of the paper. The residual is ``-t * weight * rho``, with rho that of
+    eq. (6) for the wrong one of the two.
+
+    Parameters
+    ----------
+    margin : float
+        How far the score must be on its own side of zero.
+    """
+
+    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> float:
+        """Return the total loss; ``scores``, (1, n), is overwritten with the residual.
+
+        No term is rounded away, of an example that is confidently right or wrong.
+        """
+        sign = (2 * y - 1).astype(scores.dtype)
+        short = scores.dtype.type(self.margin) - sign * scores[0]  # (n,), of the margin
+        with np.errstate(under="ignore"):
+            small = np.exp(-np.abs(short))
+            losses = np.maximum(short, 0.0) + np.log1p(small)
+            rho = np.where(short > 0.0, 1.0, small) / (1.0 + small)
+            np.multiply(-sign, weight * rho, out=scores[0])
+        return float(np.dot(losses.astype(np.float64), weight))
+
+    @staticmethod
+    def rho(residual: Floats, y: Labels, weight: Floats) -> Floats:
+        """Return eq. (6)'s rho of the wrong answer, (1, n), from the residual.
+
+        Of the two it is the one that a confident example does not round to 1.
+        """
+        return np.abs(residual) / weight
+
+    @staticmethod
+    def curvature_product(rho: Floats, weight: Floats, direction: Floats) -> Floats:
+        """Return the second derivative of the total loss times ``direction``, (1, n)."""
+        return weight * rho * (1.0 - rho) * direction
+
+    @staticmethod
+    def mean_curvature(rho: Floats, weight: Floats) -> Floats:
+        """Return the second derivative for each example, (n,)."""
+        return weight * rho[0] * (1.0 - rho[0])

@@ -47,6 +47,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the softmax of the scores, (n_samples, n_classes).
 
+        Where the classes were trained one by one, their sigmoids over the sum of them.
         With ``margin=0`` these are the probabilities of logistic regression. A margin
         trains for the decision: the order of classes is right, the values are not
         calibrated.
@@ -69,11 +70,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return np.asarray(model.features.names(names), dtype=object)
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield the decision function of every model of the path, of 1, 2, ... features."""
+        """Yield the decision function of every model of the path: of 1, 2, ... features in ShareBoost's."""
         yield from (_decision(scores) for scores in self._staged_scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield the predictions of every model of the path, of 1, 2, ... features."""
+        """Yield the predictions of every model of the path: of 1, 2, ... features in ShareBoost's."""
         yield from (self.classes_[scores.argmax(axis=1)] for scores in self._staged_scores(X))
 
     def at(self, t: int) -> Self:

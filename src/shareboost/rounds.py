@@ -56,12 +56,15 @@ class Run:
     held_out: HeldOut | None = None
 
     def begin(self) -> Path:
-        """Return the path of no features: W = 0 but for the intercept. Step 1."""
+        """Return the path of no features."""
+        return Path(self.rows.pool.features([]), self.rows.intercept, self.start())
+
+    def start(self) -> Round:
+        """Return the round of no features: W = 0 but for the intercept. Step 1."""
         started = perf_counter()
         W = np.zeros((self.rows.n_classes, self.rows.n_columns))
         W, status = self.refit(self.rows, W, self.stopping.finish_tol)
-        start = Round(-1, np.nan, W, status, perf_counter() - started)
-        return Path(self.rows.pool.features([]), self.rows.intercept, start)
+        return Round(-1, np.nan, W, status, perf_counter() - started)
 
     def resume(self, path: Path) -> Path:
         """Return a copy of the path to extend, its columns put back into the rows.
@@ -88,13 +91,13 @@ class Run:
             if len(path) - path.best >= self.stopping.patience:
                 path.stop_reason = StopReason.NOT_BETTER
                 return
-            choice, last = self._next(path.last)  # steps 3 and 4
+            choice, last = self.choose(path.last)  # steps 3 and 4
             if last is not path.last:
                 path.last = self._judged(last) if path.rounds else last
             if isinstance(choice, StopReason):
                 path.stop_reason = choice
                 return
-            round_ = self._grown(last, choice)
+            round_ = self.grown(last, choice)
             if self.swap:
                 round_ = self._swapped(last, round_, self.stopping.refit_to(choice.norm))
             cost = self.selector.terms.spent(round_.atoms)
@@ -110,16 +113,16 @@ class Run:
         """
         if not path.rounds or np.isfinite(self.stopping.patience):
             return
-        run, last = self, self._tighter(path.last, self.stopping.finish_tol)
+        run, last = self, self.finished(path.last)
         if (plain := path.last.plain) is not None and len(plain.atoms) == len(last.atoms):
             self._plain.rows.reset(plain.atoms)
-            plain = self._plain._tighter(plain, self.stopping.finish_tol)
+            plain = self._plain.finished(plain)
             if self._better(plain, last):
                 cost = self.selector.terms.spent(plain.atoms)
                 run, last = self._plain, replace(plain, cost=cost, seconds=last.seconds)
         path.end(run._judged(last), run.rows)
 
-    def _next(self, last: Round) -> tuple[Choice | StopReason, Round]:
+    def choose(self, last: Round) -> tuple[Choice | StopReason, Round]:
         """Return the next atom: one that is owned, else the best by the rule; and the last round.
 
         Where the scores fell so far that the last refit is too loose for them, the chosen
@@ -139,11 +142,15 @@ class Run:
                 return best, last
             last = self._tighter(last, tolerance)
 
-    def _grown(self, last: Round, choice: Choice) -> Round:
+    def grown(self, last: Round, choice: Choice) -> Round:
         """Return the round after the last: one more atom, and the weights of all refit."""
         self.rows.append(choice.atom)  # step 5: I <- I + {r}
         W, status = self.refit(self.rows, last.W, self.stopping.refit_to(choice.norm))  # step 6
         return Round(choice.atom, choice.score, W, status, last.seconds, self.rows.atoms)
+
+    def finished(self, last: Round) -> Round:
+        """Return the last round, of the atoms in the rows, refit to ``finish_tol``."""
+        return self._tighter(last, self.stopping.finish_tol)
 
     def _swapped(self, last: Round, round_: Round, tolerance: float) -> Round:
         """Return the round after exchanges of atoms, or the one without any if that is better.
@@ -172,8 +179,8 @@ class Run:
         """Return the round after the last, whatever the rows hold; None where it is the last."""
         if self.rows.atoms != last.atoms:
             self.rows.reset(last.atoms)
-        choice, last = self._next(last)
-        return None if isinstance(choice, StopReason) else self._grown(last, choice)
+        choice, last = self.choose(last)
+        return None if isinstance(choice, StopReason) else self.grown(last, choice)
 
     @cached_property
     def _plain(self) -> Run:

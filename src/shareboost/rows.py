@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .gram import Gram
-from .losses import Floats, Labels, LogisticLoss
+from .losses import Floats, Labels, Loss
 from .pools import Pool
 from .progress import track
 from .threads import single_threaded_blas
@@ -215,13 +215,30 @@ class Rows:
 
     def twin(self) -> Rows:
         """Return the same rows, of which other atoms may be chosen."""
-        twin = copy(self)
-        twin.blocks = [
-            replace(block, columns=block.columns[:1].copy(), residual=np.empty_like(block.residual))
-            for block in self.blocks
+        return self._beside([block.y for block in self.blocks], self.n_classes)
+
+    def relabelled(self, y: Labels, n_classes: int) -> Rows:
+        """Return the same rows with other labels, of which other atoms may be chosen."""
+        edges = np.cumsum([block.y.size for block in self.blocks])
+        return self._beside(np.split(y, edges[:-1]), n_classes)
+
+    def _beside(self, labels: list[Labels], n_classes: int) -> Rows:
+        """Return rows that share the encoding and the threads, with nothing chosen yet."""
+        rows = copy(self)
+        rows.n_classes = n_classes
+        rows.blocks = [
+            replace(
+                block,
+                y=y,
+                columns=block.columns[:1].copy(),
+                residual=np.empty((n_classes, y.size), dtype=block.residual.dtype),
+                prepared=None,
+                curvature=None,
+            )
+            for block, y in zip(self.blocks, labels, strict=True)
         ]
-        twin.reset(())
-        return twin
+        rows.reset(())
+        return rows
 
     def remove(self, place: int) -> Removed:
         """Take out the atom at that place among the chosen ones; later ones move up."""
@@ -267,16 +284,14 @@ class Rows:
             block.prepared = self.pool.prepare(block.residual - mean * block.weight)
             if not curvatures:
                 return (np.zeros(self.n_classes),)
-            curvature = LogisticLoss.curvatures(block.residual, block.weight)
+            curvature = Loss.curvatures(block.residual, block.weight)
             block.curvature = self.pool.prepare(curvature)
             return (curvature.sum(axis=1, dtype=np.float64),)
 
         (sums,) = self.total(prepare)
         return sums
 
-    def evaluate(
-        self, W: NDArray[np.float64], loss: LogisticLoss
-    ) -> tuple[float, NDArray[np.float64]]:
+    def evaluate(self, W: NDArray[np.float64], loss: Loss) -> tuple[float, NDArray[np.float64]]:
         """Return the total loss at W, (k, n_columns), and its gradient.
 
         Leaves in every block the residual at W: step 3 of Algorithm 1.

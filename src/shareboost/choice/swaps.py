@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..losses import LogisticLoss
+from ..losses import Loss
 from ..refit import Refit, Status
 from ..refit.objective import Objective, noise
 from ..rows import Rows, may_overflow
@@ -118,7 +118,7 @@ class _Quadratic:
         inverse = factor.divide(np.eye(W.shape[1]))
         self.A = inverse.T @ inverse
         (total,) = rows.total(
-            lambda block: (LogisticLoss.curvatures(block.residual, block.weight).sum(axis=1),)
+            lambda block: (Loss.curvatures(block.residual, block.weight).sum(axis=1),)
         )
         self.a = np.maximum(total / rows.total_weight, np.finfo(np.float64).tiny)[:, None]
 

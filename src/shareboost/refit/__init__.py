@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..losses import LogisticLoss
+from ..losses import Loss
 from ..penalties import Penalty
 from ..rows import Rows, may_overflow
 from .lbfgs import lbfgs
@@ -43,7 +43,7 @@ class Status:
 class Refit:
     """What is minimised and how: F(W) = L(W) + alpha * penalty(W)."""
 
-    loss: LogisticLoss
+    loss: Loss
     penalty: Penalty
     alpha: float
     solver: str

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..losses import LogisticLoss
+from ..losses import Loss
 from ..penalties import Penalty
 from ..rows import Block, Rows, may_overflow
 
@@ -61,7 +61,7 @@ class Objective:
     def __init__(
         self,
         rows: Rows,
-        loss: LogisticLoss,
+        loss: Loss,
         penalty: Penalty,
         alpha: float,
         W: NDArray[np.float64],

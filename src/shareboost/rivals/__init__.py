@@ -1,5 +1,6 @@
 """The paper's rivals, sections 6 and 7, as estimators of their own."""
 
+from .one_vs_rest import OneVsRestGreedyClassifier
 from .path import RivalPath
 
-__all__ = ["RivalPath"]
+__all__ = ["OneVsRestGreedyClassifier", "RivalPath"]
