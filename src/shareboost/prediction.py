@@ -70,11 +70,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return np.asarray(model.features.names(names), dtype=object)
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield the decision function of every model of the path: of 1, 2, ... features in ShareBoost's."""
+        """Yield the decision function of every model of ``path_``, of 1, 2, ... features."""
         yield from (_decision(scores) for scores in self._staged_scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield the predictions of every model of the path: of 1, 2, ... features in ShareBoost's."""
+        """Yield the predictions of every model of ``path_``, of 1, 2, ... features."""
         yield from (self.classes_[scores.argmax(axis=1)] for scores in self._staged_scores(X))
 
     def at(self, t: int) -> Self:

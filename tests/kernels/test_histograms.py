@@ -34,6 +34,16 @@ def test_dense_histograms_equal_their_twin(n, k, dtype):
     assert np.allclose(out, 1.0 + twin_histogram(codes, residual, edges), atol=1e-4)
 
 
+@pytest.mark.parametrize("n", [50, 301])
+def test_dense_histograms_add_in_the_type_of_the_rows(n):
+    """To the last bits of float64, small numbers among large ones."""
+    codes, residual, edges = some_codes(3, n, [2, 100], 4, np.uint8)
+    residual[:, ::3] *= 1e9
+    out = np.zeros((edges[-1], 4))
+    add_dense(codes, np.ascontiguousarray(residual.T), edges, tag_of(4), out)
+    assert np.allclose(out, twin_histogram(codes, residual, edges), rtol=1e-13, atol=1e-5)
+
+
 @pytest.mark.parametrize("n", [1, 40, 301])
 def test_sparse_histograms_equal_the_dense_ones(n):
     codes, residual, edges = some_codes(1, n, [3, 9, 200], 4, np.uint8)

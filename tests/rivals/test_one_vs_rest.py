@@ -20,8 +20,7 @@ from shareboost import ShareBoostClassifier
 from shareboost import rows as rows_module
 from shareboost.path import StopReason
 from shareboost.pools import Columns, Pieces, Stumps
-from shareboost.rivals import class_turns
-from shareboost.rivals.one_vs_rest import OneVsRestGreedyClassifier
+from shareboost.rivals import OneVsRestGreedyClassifier, class_turns
 
 both_spends = pytest.mark.parametrize("spend", ["largest", "in_turn"])
 

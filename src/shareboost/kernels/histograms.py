@@ -24,8 +24,8 @@ def tag_of(n_classes: int) -> tuple[int, ...]:
 def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out: Array) -> None:
     """Add each row's residual to the bin of its code, for every column.
 
-    codes (c, n); rows (n, k); edges (c + 1,), where the bins of a column start; out
-    (bins, k), float64.
+    codes (c, n); rows (n, k), in whose type those of one call are added; edges (c + 1,),
+    where the bins of a column start; out (bins, k), float64.
     """
     n = codes.shape[1]
     for j in range(codes.shape[0]):
@@ -37,8 +37,8 @@ def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out
                     out[b, q] += rows[i, q]
             continue
         # Two sets of bins: equal codes in a row need not wait for each other.
-        even = np.zeros((n_bins, len(tag)), dtype=np.float32)
-        odd = np.zeros((n_bins, len(tag)), dtype=np.float32)
+        even = np.zeros((n_bins, len(tag)), dtype=rows.dtype)
+        odd = np.zeros((n_bins, len(tag)), dtype=rows.dtype)
         for i in range(0, n - 1, 2):
             a, b = np.intp(codes[j, i]), np.intp(codes[j, i + 1])
             for q in range(len(tag)):

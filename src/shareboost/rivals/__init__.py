@@ -1,6 +1,7 @@
 """The paper's rivals, sections 6 and 7, as estimators of their own."""
 
+from .jointboost import JointBoostClassifier
 from .one_vs_rest import OneVsRestGreedyClassifier
 from .path import RivalPath
 
-__all__ = ["OneVsRestGreedyClassifier", "RivalPath"]
+__all__ = ["JointBoostClassifier", "OneVsRestGreedyClassifier", "RivalPath"]
