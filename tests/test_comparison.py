@@ -12,13 +12,20 @@ from sklearn.preprocessing import StandardScaler
 from shareboost import ShareBoostClassifier, ShareBoostCV
 from shareboost.comparison import ErrorCurve, error_curve
 from shareboost.pools import Pieces
-from shareboost.rivals.one_vs_rest import OneVsRestGreedyClassifier
+from shareboost.rivals import (
+    JointBoostClassifier,
+    MixedNormClassifier,
+    OneVsRestGreedyClassifier,
+)
 
 CLASSIFIERS = {
     "shareboost": ShareBoostClassifier(6),
     "swaps": ShareBoostClassifier(6, swap=True),
     "cross-validation": ShareBoostCV(6, cv=2),
     "one-vs-rest": OneVsRestGreedyClassifier(6),
+    "mixed norm": MixedNormClassifier(path=10),
+    "mixed norm, refit": MixedNormClassifier("l21", path=10, refit=True),
+    "jointboost": JointBoostClassifier(6),
     "products": OneVsRestGreedyClassifier(6, pool="products"),
     "pieces": ShareBoostClassifier(3, pool=Pieces(6, 3), alpha=1e-3),
 }

@@ -86,6 +86,18 @@ def test_columns_are_exact_where_codes_are_not():
     assert 0 < np.abs(coded - exact).max() <= pool.step_[13]
 
 
+def test_coarseness_is_the_step_of_a_code_in_training_units():
+    X, _ = bars()
+    pool = Templates(7, image_shape=(12, 10), patch_size=3, masks=2, sigma=3.0).fit(X)
+    block = pool.encode(X, slice(0, 400))
+    for atom in (0, 13):
+        exact = pool.columns(block, atom)[0] / pool.scales(atom)
+        coded = block.codes[atom] * pool.coarseness[atom]
+        off = exact - coded
+        assert np.ptp(off) <= 1.001 * pool.coarseness[atom]
+        assert np.ptp(off) > 0.9 * pool.coarseness[atom]
+
+
 def test_training_and_prediction_compute_the_same_numbers():
     X, y = bars()
     pool = Templates(10, image_shape=(12, 10), patch_size=3, masks=2)

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier
-from shareboost.pools import Columns, Pieces, Products, Stumps, Union
+from shareboost.pools import Columns, Pieces, Products, Stumps, Templates, Union
 
 
 def test_one_run_chooses_among_all_pools():
@@ -39,6 +40,15 @@ def test_costs_keep_dear_atoms_out(digits):
     pool = Union([Columns(), Pieces(10, 4)], costs=[1, 1e6])
     dear = ShareBoostClassifier(4, pool=pool).fit(X, y)
     assert all(name.startswith("columns") for name in dear.get_feature_names_out())
+
+
+def test_coarse_pools_stay_coarse_and_others_exact(digits):
+    X = digits[0][:100]
+    templates = Templates(4, patch_size=3, masks=2, sigma=2.0)
+    pool = Union([Columns(), templates]).fit(X)
+    own = clone(templates).fit(X)
+    assert np.array_equal(pool.coarseness, np.concatenate([np.zeros(64), own.coarseness]))
+    assert Union([Columns(), Stumps()]).fit(X).coarseness is None
 
 
 def test_names_stay_apart():

@@ -147,6 +147,14 @@ class Pool(BaseEstimator, ABC):
         """Relative differences of scores below this are rounding: such scores are tied."""
         return 1e-9 if self.sums_dtype_ == np.float64 else 1e-5
 
+    @property
+    def coarseness(self) -> NDArray[np.float64] | None:
+        """The steps in which ``stats`` counts the scaled column of each atom, (n_atoms_,).
+
+        None where it takes columns as they are, but for ``rounding``.
+        """
+        return None
+
     def parts(self, n_classes: int) -> Sequence[slice]:
         """Return ranges of atoms that together are all of them, in order.
 

@@ -210,6 +210,10 @@ class Templates(Pool):
         self._calibrate(as_images(X, sample, self.image_shape_, self.unit_), centred)
         return self
 
+    @property
+    def coarseness(self) -> NDArray[np.float64]:
+        return self.step_ * self.unit_ / self.scale_
+
     def parts(self, n_classes: int) -> list[slice]:
         check_is_fitted(self)
         return ranges(self.n_atoms_, PART_ATOMS)

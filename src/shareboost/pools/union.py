@@ -141,15 +141,11 @@ class Union(Pool):
 
     @property
     def choosable(self) -> NDArray[np.bool_] | None:
-        own = [pool.choosable for pool in self.pools_]
-        if all(mask is None for mask in own):
-            return None
-        return np.concatenate(
-            [
-                np.ones(pool.n_atoms_, dtype=bool) if mask is None else mask
-                for pool, mask in zip(self.pools_, own, strict=True)
-            ]
-        )
+        return self._joined([pool.choosable for pool in self.pools_], True)
+
+    @property
+    def coarseness(self) -> NDArray[np.float64] | None:
+        return self._joined([pool.coarseness for pool in self.pools_], 0.0)
 
     @property
     def divisors(self) -> NDArray[np.float64]:
@@ -230,6 +226,17 @@ class Union(Pool):
         check_is_fitted(self)
         number = int(np.searchsorted(self.starts_, atom, side="right")) - 1
         return number, int(atom - self.starts_[number])
+
+    def _joined(self, own: list[NDArray[Any] | None], otherwise: Any) -> NDArray[Any] | None:
+        """Return what each pool says of its atoms; None where none says anything."""
+        if all(values is None for values in own):
+            return None
+        return np.concatenate(
+            [
+                np.full(pool.n_atoms_, otherwise) if values is None else values
+                for pool, values in zip(self.pools_, own, strict=True)
+            ]
+        )
 
     def _own(self, part: slice) -> tuple[int, slice]:
         number, start = self.member(part.start)

@@ -1,0 +1,222 @@
+"""The minimum of a loss with a mixed norm over all atoms of a pool, on few columns at a time."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..choice.select import Summed, over_parts
+from ..losses import Loss
+from ..rows import Rows
+from .columns_held import HeldColumns, LossOnColumns, Matrix, Point, Vector
+from .norms import Norm
+from .proximal import Penalised, Solution, minimise
+
+# Columns of atoms that an alpha may need are held up to so many bytes; what that leaves out is
+# found by the pass over all atoms that ends every alpha.
+HELD_BYTES = 1 << 28
+# At least so many atoms join at a time, or half as many as there are.
+FEWEST_TO_JOIN = 20
+# A first solution on few atoms need not be better than this share of what others lack.
+LOOSE = 0.1
+# An error is taken to be at most so many times its deviation.
+DEVIATIONS = 6.0
+# The curvature of the average loss in a weight of a column of unit deviation, at first.
+FIRST_CURVATURE = 0.5
+
+Atoms = NDArray[np.intp]
+
+
+class Minimum(NamedTuple):
+    """The minimiser for one alpha."""
+
+    alpha: float
+    atoms: Atoms  # those with weights
+    weights: Matrix  # (intercept + columns, k)
+    loss: float
+    size: float  # the mixed norm
+    violation: float  # of the conditions of a minimum, the largest of any atom of the pool
+    iterations: int
+    duals: Vector  # the dual norm of every atom's part of the gradient
+
+
+class _Sought(NamedTuple):
+    """A solution over some atoms."""
+
+    atoms: Atoms  # that it was sought over
+    solution: Solution
+    iterations: int
+    ready: Atoms  # the atoms held
+    duals: Vector  # of these
+    finished: bool  # whether no atom held misses its condition
+
+
+class ActiveAtoms:
+    """``L(W) + alpha * sum over atoms of price * norm(W_atom)``, and its minima.
+
+    The price of an atom is 1, or the divisor that the pool has for its score.
+
+    For an alpha, atoms are solved for on few columns first: those in use and those that lack
+    most. Others, whose gradients may come to reach alpha by the sequential strong rule
+    (Tibshirani et al., "Strong rules for discarding predictors in lasso-type problems",
+    2012), are held ready and join where they miss their condition. At last a pass over all
+    atoms of the pool checks what the rule left out; what it wrongly left out is held ready
+    too, until nothing is missed. No atom leaves before an alpha is done, so this ends.
+    """
+
+    def __init__(self, rows: Rows, loss: Loss, norm: Norm, tol: float, max_iter: int):
+        pool = rows.pool
+        self.rows = rows
+        self.loss = loss
+        self.norm = norm
+        self.tol = tol
+        self.max_iter = max_iter
+        self.held = HeldColumns(rows)
+        self._prices = np.ones(pool.n_atoms_) if pool.divisors is None else pool.divisors
+        self._barred = None if pool.choosable is None else ~pool.choosable
+        self._curvature = FIRST_CURVATURE
+
+    def without_atoms(self) -> Minimum:
+        """Return the minimum over the intercept, that of the least alpha that needs no atom."""
+        none = np.empty(0, dtype=np.intp)
+        weights = np.zeros((int(self.rows.intercept), self.rows.n_classes))
+        solution = self._solved(none, weights, 0.0, self.tol)
+        point = solution.point
+        duals = self._all_duals(point)
+        unsure = self._unsure(duals, point)
+        low, high = (duals - unsure) / self._prices, (duals + unsure) / self._prices
+        highest = np.flatnonzero(high >= low.max(initial=0.0))
+        highest = self._with_affordable(none, highest[np.argsort(-high[highest], kind="stable")])
+        self.held.hold(highest.tolist())
+        duals[highest] = self._duals_on(self.held.on(highest.tolist(), self.loss), point)
+        alpha = float((duals / self._prices).max(initial=0.0))
+        violation, iterations = solution.violation, solution.iterations
+        return Minimum(alpha, none, point.weights, point.loss, 0.0, violation, iterations, duals)
+
+    def at(self, alpha: float, last: Minimum) -> Minimum:
+        """Return the minimum for an alpha, sought from that for another."""
+        worth = last.duals / self._prices
+        ready = np.flatnonzero(worth >= 2.0 * alpha - last.alpha)
+        ready = self._with_affordable(last.atoms, ready[np.argsort(-worth[ready], kind="stable")])
+        live, weights, duals, iterations = last.atoms, last.weights, last.duals, 0
+        while True:
+            found = self._over_ready(live, weights, ready, duals[ready], alpha)
+            live, weights = found.atoms, found.solution.point.weights
+            iterations += found.iterations
+            duals = self._all_duals(found.solution.point)
+            unsure = self._unsure(duals, found.solution.point)
+            duals[ready], unsure[ready] = found.duals, 0.0  # which are exact
+            missing = duals - alpha * self._prices
+            wrong = missing + unsure > self.tol  # what may be wrong is looked at exactly
+            wrong[ready] = False
+            if not wrong.any() or not found.finished:
+                break
+            more = np.flatnonzero(wrong)
+            more = more[np.argsort(-missing[more], kind="stable")]
+            ready = self._with_affordable(ready, more)
+        missing[live] = 0.0  # the solution's violation tells of them
+        violation = max(found.solution.violation, float(missing.max(initial=0.0)))
+        return self._minimum(alpha, found, violation, iterations, duals)
+
+    def _minimum(
+        self, alpha: float, found: _Sought, violation: float, iterations: int, duals: Vector
+    ) -> Minimum:
+        """Return a solution without the atoms that it has no weights for."""
+        free = int(self.rows.intercept)
+        weights, starts = found.solution.point.weights, self._starts(found.atoms)
+        sizes = self.norm.sizes(weights[free:], starts)
+        widths = np.diff(starts, append=len(weights) - free)
+        kept = np.concatenate([np.ones(free, dtype=bool), np.repeat(sizes > 0.0, widths)])
+        size = float(self._prices[found.atoms] @ sizes)
+        atoms, loss = found.atoms[sizes > 0.0], found.solution.point.loss
+        return Minimum(alpha, atoms, weights[kept], loss, size, violation, iterations, duals)
+
+    def _over_ready(
+        self, live: Atoms, weights: Matrix, ready: Atoms, duals: Vector, alpha: float
+    ) -> _Sought:
+        """Return the solution over the atoms held ready, from weights of the live ones."""
+        self.held.hold(ready.tolist())
+        of_ready = self.held.on(ready.tolist(), self.loss)
+        joined = np.isin(ready, live)
+        iterations = 0
+        while True:
+            missing = np.where(joined, 0.0, duals - alpha * self._prices[ready])
+            worst = np.argsort(-missing, kind="stable")[: max(FEWEST_TO_JOIN, live.size // 2)]
+            worst = worst[missing[worst] > 0.0]
+            joined[worst] = True
+            live = np.concatenate([live, ready[worst]])
+            tol = max(self.tol, LOOSE * float(missing.max(initial=0.0)))
+            solution = self._solved(live, weights, alpha, tol)
+            iterations += solution.iterations
+            weights = solution.point.weights
+            duals = self._duals_on(of_ready, solution.point)
+            finished = solution.violation <= tol
+            missing = duals - alpha * self._prices[ready]
+            enough = tol <= self.tol and missing[~joined].max(initial=0.0) <= self.tol
+            if enough or not finished:
+                return _Sought(live, solution, iterations, ready, duals, finished)
+
+    def _solved(self, live: Atoms, weights: Matrix, alpha: float, tol: float) -> Solution:
+        """Return the minimum over the live atoms, from the weights of the first of them."""
+        loss = self.held.on(live.tolist(), self.loss)
+        n_weights = loss.columns[0].shape[0]
+        start = np.pad(weights, ((0, n_weights - len(weights)), (0, 0)))
+        problem = Penalised(loss, self.norm, alpha * self._prices[live])
+        solution = minimise(problem, start, tol, self.max_iter, self._curvature)
+        self._curvature = solution.curvature
+        return solution
+
+    def _duals_on(self, columns: LossOnColumns, point: Point) -> Vector:
+        """Return the dual norms of the gradient of the atoms that some columns belong to."""
+        gradient = columns.gradient(point)[int(self.rows.intercept) :]
+        return self.norm.dual(gradient, columns.starts)
+
+    def _all_duals(self, point: Point) -> Vector:
+        """Return the dual norm of every atom's part of the gradient, in the pool's precision."""
+        rows, pool = self.rows, self.rows.pool
+        for block, residual in zip(rows.blocks, point.residuals, strict=True):
+            block.residual[:] = residual
+        rows.prepare()
+
+        def duals(part: slice, summed: Summed) -> Vector:
+            found = pool.correlations(summed(lambda block: block.prepared, False), part)
+            return self.norm.dual(found.T, pool.starts(part))
+
+        found = np.concatenate([np.empty(0), *over_parts(rows, duals)]) / rows.total_weight
+        if self._barred is not None:
+            found[self._barred] = 0.0
+        return found
+
+    def _unsure(self, duals: Vector, point: Point) -> Vector:
+        """Return by how much the dual norms that the pool gives may be off.
+
+        By its rounding. Where its sums are of coarse codes, also by the errors of these,
+        which are as good as independent: in each class, a deviation of ``coarseness /
+        sqrt(12)`` times the root of the sum of the residual's squares.
+        """
+        pool = self.rows.pool
+        unsure = pool.rounding * duals
+        if pool.coarseness is not None:
+            squares = np.sum([np.square(own).sum(axis=1) for own in point.residuals], axis=0)
+            spread = np.sqrt(squares / 12.0)[None] / self.rows.total_weight  # (1, k)
+            one = self.norm.dual(spread, np.zeros(1, dtype=np.intp))
+            unsure += DEVIATIONS * one * pool.coarseness
+        return unsure
+
+    def _with_affordable(self, atoms: Atoms, others: Atoms) -> Atoms:
+        """Return atoms with the first others that may be held beside them."""
+        others = others[~np.isin(others, atoms)]
+        most = HELD_BYTES // self.held.bytes_a_column
+        widths = self._widths(np.concatenate([atoms, others[:most]]))
+        room = int((np.cumsum(widths) <= most).sum()) - atoms.size
+        return np.concatenate([atoms, others[: max(FEWEST_TO_JOIN, room)]])
+
+    def _widths(self, atoms: Atoms) -> NDArray[np.intp]:
+        """Return the number of columns of each atom."""
+        return np.array([self.rows.pool.scales(atom).size for atom in atoms.tolist()], np.intp)
+
+    def _starts(self, atoms: Atoms) -> NDArray[np.intp]:
+        """Return where the columns of each atom start."""
+        return np.cumsum([0, *self._widths(atoms)])[:-1].astype(np.intp)

@@ -1,0 +1,174 @@
+"""Columns of some atoms in double precision, and the loss of weights on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..losses import Loss
+from ..rows import Block, Rows, may_overflow
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+
+class HeldColumns:
+    """The columns of some atoms on all rows, scaled and, with an intercept, centred.
+
+    A constant column comes before them where there is an intercept.
+    """
+
+    def __init__(self, rows: Rows):
+        self.rows = rows
+        self.units: dict[int, tuple[Vector, Vector]] = {}  # centres and scales, of all met so far
+        self._columns = [np.ones((int(rows.intercept), block.y.size)) for block in rows.blocks]
+        self._places: dict[int, NDArray[np.intp]] = {}  # of the atoms' columns
+
+    @property
+    def bytes_a_column(self) -> int:
+        """What a column takes."""
+        return 8 * sum(block.y.size for block in self.rows.blocks)
+
+    def hold(self, atoms: Sequence[int]) -> None:
+        """Hold these atoms and no others, in that order."""
+        places, stop = {}, int(self.rows.intercept)
+        for atom in atoms:
+            start, stop = stop, stop + self.rows.pool.scales(atom).size
+            places[atom] = np.arange(start, stop)
+        new = [atom for atom in atoms if atom not in self._places]
+        kept = [atom for atom in atoms if atom in self._places]
+        fresh = self._computed(new)
+        sources = self._index(kept, self._places)
+        targets, own = self._index(kept, places), self._index(new, places)[self._free :]
+
+        def merged(pair: tuple[Matrix, Matrix]) -> Matrix:
+            old, added = pair
+            columns = np.empty((stop, old.shape[1]))
+            columns[targets] = old[sources]
+            columns[own] = added
+            return columns
+
+        self._columns = list(self.rows.map(merged, zip(self._columns, fresh, strict=True)))
+        self._places = places
+
+    def on(self, atoms: Sequence[int], loss: Loss) -> LossOnColumns:
+        """Return the average loss on the columns of some of the atoms held."""
+        columns = self._columns
+        if list(atoms) != list(self._places):
+            index = self._index(atoms, self._places)
+            columns = list(self.rows.map(lambda held: held[index], columns))
+        widths = [self._places[atom].size for atom in atoms]
+        starts = np.cumsum([0, *widths])[:-1].astype(np.intp)
+        return LossOnColumns(self.rows, loss, columns, starts)
+
+    @property
+    def _free(self) -> int:
+        return int(self.rows.intercept)
+
+    def _index(self, atoms: Sequence[int], places: dict[int, NDArray[np.intp]]) -> NDArray[np.intp]:
+        """Return the places of the constant column and of some atoms' columns."""
+        return np.concatenate([np.arange(self._free), *(places[atom] for atom in atoms)])
+
+    def _computed(self, atoms: list[int]) -> list[Matrix]:
+        """Return the columns of atoms that are not held, (columns, n) of each block."""
+        rows, pool = self.rows, self.rows.pool
+        scales = [pool.scales(atom) for atom in atoms]
+        edges = np.cumsum([0, *(own.size for own in scales)])
+        ranges = list(zip(atoms, edges[:-1].tolist(), edges[1:].tolist(), strict=True))
+
+        def raw(block: Block) -> tuple[Matrix, Vector]:
+            columns = np.empty((edges[-1], block.y.size))
+            for atom, start, stop in ranges:
+                columns[start:stop] = pool.columns(block.data, atom)
+            return columns, columns @ block.weight
+
+        found = list(rows.map(raw, rows.blocks))
+        centers = np.zeros(edges[-1])
+        if rows.intercept:
+            centers = sum((total for _, total in found), centers) / rows.total_weight
+        units = np.concatenate([np.empty(0), *scales])
+        for atom, start, stop in ranges:
+            self.units[atom] = centers[start:stop], units[start:stop]
+        for columns, _ in found:
+            columns -= centers[:, None]
+            columns /= units[:, None]
+        return [columns for columns, _ in found]
+
+
+class Point(NamedTuple):
+    """Weights, and what they make of the rows."""
+
+    weights: Matrix  # (intercept + c, k)
+    scores: list[Matrix]  # (k, n) of each block
+    residuals: list[Matrix]  # (k, n) of each block
+    loss: float  # average
+
+
+class LossOnColumns:
+    """The average loss of weights, (intercept + c, k), on some columns, and its gradient.
+
+    Scores are linear in the weights, so those of a point between or beyond two others need
+    no product with the columns.
+    """
+
+    def __init__(self, rows: Rows, loss: Loss, columns: list[Matrix], starts: NDArray[np.intp]):
+        self.rows = rows
+        self.loss = loss
+        self.columns = columns  # (intercept + c, n) of each block
+        self.starts = starts  # of the atoms' rows of weights, after the intercept's
+        # One block is for one thread: waking it takes longer than a small one's work.
+        self._map = rows.map if len(columns) > 1 else map
+
+    @property
+    def steepest(self) -> float:
+        """A bound on the curvature: half the sum of the columns' mean squares (Boehning)."""
+        squares = sum(
+            float(np.einsum("cn,cn,n->", columns, columns, block.weight, optimize=True))
+            for block, columns in zip(self.rows.blocks, self.columns, strict=True)
+        )
+        return 0.5 * squares / self.rows.total_weight
+
+    def at(self, weights: Matrix) -> Point:
+        """Return the loss at some weights."""
+        scores = list(self._map(lambda columns: weights.T @ columns, self.columns))
+        return self._point(weights, scores)
+
+    def beyond(self, last: Point, before: Point, share: float) -> Point:
+        """Return the loss beyond the last point, by a share of the way from the one before."""
+        if share == 0.0:
+            return last
+        weights = last.weights + share * (last.weights - before.weights)
+        pairs = zip(last.scores, before.scores, strict=True)
+        scores = self._map(lambda pair: pair[0] + share * (pair[0] - pair[1]), pairs)
+        return self._point(weights, list(scores))
+
+    def gradient(self, point: Point) -> Matrix:
+        """Return the gradient at a point of any weights, (intercept + c, k)."""
+        pairs = zip(self.columns, point.residuals, strict=True)
+        parts = self._map(lambda pair: pair[0] @ pair[1].T, pairs)
+        zero = np.zeros((self.columns[0].shape[0], point.weights.shape[1]))
+        return sum(parts, zero) / self.rows.total_weight
+
+    def curvature(self, one: Point, two: Point) -> float:
+        """Return the product of the differences of two points' gradients and weights."""
+
+        def part(place: int) -> float:
+            residuals = one.residuals[place] - two.residuals[place]
+            return float(np.vdot(residuals, one.scores[place] - two.scores[place]))
+
+        return sum(self._map(part, range(len(self.columns)))) / self.rows.total_weight
+
+    def _point(self, weights: Matrix, scores: list[Matrix]) -> Point:
+        @may_overflow
+        def part(pair: tuple[Block, Matrix]) -> tuple[float, Matrix]:
+            block, own = pair
+            residual = own.copy()
+            value = self.loss.value_and_residual(residual, block.y, block.weight)
+            return value, residual
+
+        parts = list(self._map(part, zip(self.rows.blocks, scores, strict=True)))
+        total = sum(value for value, _ in parts) / self.rows.total_weight
+        return Point(weights, scores, [residual for _, residual in parts], total)
