@@ -20,7 +20,7 @@ lint: .venv/installed-test
 
 install: .venv/installed-test
 
-# The tables of docs/defaults.md, docs/figures.md and docs/choosing.md.
+# The tables of docs/defaults.md, docs/figures.md, docs/choosing.md and docs/rivals.md.
 evidence: .venv/installed-test
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/pool_defaults.py
@@ -29,6 +29,9 @@ evidence: .venv/installed-test
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0
 	$(BIN)/python benchmarks/choosing.py
+	$(PYTHON) -m venv .venv/adelie  # it needs an older NumPy
+	.venv/adelie/bin/python -m pip install --quiet --disable-pip-version-check 'numpy<2' adelie==1.1.52
+	$(BIN)/python benchmarks/rivals.py --adelie .venv/adelie/bin/python
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

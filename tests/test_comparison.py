@@ -139,3 +139,24 @@ def test_only_what_has_a_path_has_a_curve(wine):
     for clf in (LogisticRegression(), pipeline, None):
         with pytest.raises(TypeError, match=f"clf is a {type(clf).__name__}, which has no path"):
             error_curve(clf, X_test, y_test)
+
+
+def test_without_candidates_fractions_are_zero():
+    y = np.arange(6) % 2
+    curve = error_curve(JointBoostClassifier().fit(np.ones((6, 2)), y), np.ones((6, 2)), y)
+    assert curve.fractions.tolist() == [0.0]
+    assert curve.n_columns.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (None, [0, 1], "X is not valid"),
+        (np.ones((2, 13)), [0.0, np.nan], "y has missing labels"),
+        (np.ones((2, 13)), [None, "a"], "y has missing labels"),
+    ],
+)
+def test_rows_and_labels_are_named_where_they_are_wrong(wine, X, y, message):
+    clf = ShareBoostClassifier(2).fit(*wine[:2])
+    with pytest.raises((TypeError, ValueError), match=message):
+        error_curve(clf, X, y)

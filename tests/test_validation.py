@@ -6,8 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier
+from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
+
+ESTIMATORS = {
+    "shareboost": ShareBoostClassifier(3),
+    "one-vs-rest": OneVsRestGreedyClassifier(3),
+    "mixed norm": MixedNormClassifier(path=3),
+    "jointboost": JointBoostClassifier(3),
+}
+every_estimator = pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
 
 
 def replaced(array, value):
@@ -149,13 +159,21 @@ def bad_fits():
             "Feature names are only supported",
         ),
     ]
-    return [pytest.param(*case[1:], id=case[0]) for case in bad]
+    return [
+        pytest.param(estimator, *case[1:], id=f"{name}, {case[0]}")
+        for name, estimator in ESTIMATORS.items()
+        for case in bad
+        if name == "shareboost"
+        or (set(case[1]) <= {"class_weight"} and not (name == "jointboost" and "NaN" in case[3]))
+    ]
 
 
-@pytest.mark.parametrize(("parameters", "change", "message"), bad_fits())
-def test_a_bad_fit_is_refused_and_leaves_the_earlier_fit(problem, parameters, change, message):
+@pytest.mark.parametrize(("estimator", "parameters", "change", "message"), bad_fits())
+def test_a_bad_fit_is_refused_and_leaves_the_earlier_fit(
+    problem, estimator, parameters, change, message
+):
     X, y = problem
-    clf = ShareBoostClassifier(3).fit(pd.DataFrame(X).rename(columns="c{}".format), y)
+    clf = clone(estimator).fit(pd.DataFrame(X).rename(columns="c{}".format), y)
     before = clf.__dict__.copy()
     if change:
         X, y = change(X, y)
@@ -178,27 +196,33 @@ def test_a_bad_fit_is_refused_and_leaves_the_earlier_fit(problem, parameters, ch
         (lambda n: np.r_[1.0, np.zeros(n - 1)], "y has only one class of positive weight"),
     ],
 )
-def test_bad_weights_are_refused(problem, weight, message):
+@every_estimator
+def test_bad_weights_are_refused(problem, estimator, weight, message):
     X, y = problem
     with pytest.raises(ValueError, match=message):
-        ShareBoostClassifier(3).fit(X, y, sample_weight=weight(len(y)))
+        clone(estimator).fit(X, y, sample_weight=weight(len(y)))
 
 
-def test_a_class_without_weight_is_never_predicted(problem):
+@every_estimator
+def test_a_class_without_weight_is_never_predicted(problem, estimator):
     X, y = problem
-    clf = ShareBoostClassifier(5).fit(X, y, sample_weight=(y != 2).astype(float))
+    clf = clone(estimator).fit(X, y, sample_weight=(y != 2).astype(float))
     assert clf.classes_.tolist() == [0, 1, 2, 3]
     assert 2 not in clf.predict(X)
     assert np.isfinite(clf.intercept_).all()
 
 
-def test_rows_at_prediction_must_match_those_of_the_fit(problem):
+@every_estimator
+def test_rows_at_prediction_must_match_those_of_the_fit(problem, estimator):
     X, y = problem
-    clf = ShareBoostClassifier(3).fit(X, y)
+    clf = clone(estimator).fit(X, y)
     with pytest.raises(ValueError, match="X has 11 features, .* expecting 12"):
         clf.predict(X[:, 1:])
-    with pytest.raises(ValueError, match="Input X contains NaN"):
-        clf.predict(replaced(X, np.nan))
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        clf.predict(replaced(X, np.inf))
+    if not isinstance(clf, JointBoostClassifier):
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            clf.predict(replaced(X, np.nan))
 
 
 @pytest.mark.filterwarnings("error")
@@ -210,8 +234,9 @@ def test_n_features_is_a_maximum(problem):
 
 
 @pytest.mark.parametrize("labels", [["a", "b"], [True, False], [-1, 5], [0.0, 2.0], ["b", "ä"]])
-def test_labels_of_one_type_are_fine(problem, labels):
+@every_estimator
+def test_labels_of_one_type_are_fine(problem, estimator, labels):
     X, y = problem
     y = [labels[q % 2] for q in y]
-    clf = ShareBoostClassifier(3).fit(X, y)
+    clf = clone(estimator).fit(X, y)
     assert sorted(clf.classes_) == sorted(labels)

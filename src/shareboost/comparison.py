@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
+from .frames import pandas_for
 from .model_path import ModelPath
-from .prediction import Predictor
+from .prediction import Predictor, columns_read
 from .validation import check_labels_of_one_type, is_number, sample_weights
 
 if TYPE_CHECKING:
@@ -50,14 +51,7 @@ class ErrorCurve:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a model as a pandas frame."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: install it, or shareboost[pandas]. The arrays "
-                "n_features, fractions, n_columns and errors need nothing."
-            ) from error
-
+        pd = pandas_for("n_features, fractions, n_columns and errors")
         return pd.DataFrame(
             {
                 "n_features": self.n_features,
@@ -108,30 +102,38 @@ def error_curve(
             "ShareBoostClassifier, ShareBoostCV or rival, without a pipeline around it."
         )
     check_is_fitted(clf)
-    labels = _checked_labels(y, _num_samples(X))
+    labels = _checked_labels(y, _n_rows(X))
     weight = sample_weights(sample_weight, X)
     errors = [weight @ (found != labels) / weight.sum() for found in clf.staged_predict(X)]
     path = clf.path_
     return ErrorCurve(
         path.n_features,
-        path.n_features / path.n_atoms,
-        _columns_read(path, clf.n_features_in_),
+        path.n_features / max(path.n_atoms, 1),
+        np.array(_n_columns(path, clf.n_features_in_), dtype=np.intp),
         np.array(errors, dtype=np.float64),
     )
+
+
+def _n_rows(X: Any) -> int:
+    try:
+        return int(_num_samples(X))
+    except TypeError as error:
+        raise TypeError(f"X is not valid: it takes an array, matrix or frame. {error}") from None
 
 
 def _checked_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
     check_labels_of_one_type(y)
     labels: NDArray[Any] = column_or_1d(y)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y has missing labels (NaN): it takes a label for every row.")
     if labels.size != n_rows:
         raise ValueError(f"y has {labels.size} labels and X {n_rows} rows: y takes a label a row.")
     return labels
 
 
-def _columns_read(path: ModelPath, n_columns_in: int) -> NDArray[np.intp]:
+def _n_columns(path: ModelPath, n_columns_in: int) -> list[int]:
     """Return how many of X's columns each model reads."""
-    reads = path.features.reads(n_columns_in)
-    if reads is None:
-        return np.where(path.n_features > 0, n_columns_in, 0)
-    found = [np.unique(reads[path.places(step.atoms)[0]].indices).size for step in path]
-    return np.array(found, dtype=np.intp)
+    return [
+        columns_read(path.features.take(path.places(step.atoms)[0]), n_columns_in).size
+        for step in path
+    ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .frames import pandas_for
 from .model_path import ModelPath
 from .pools import Features
 from .refit import Status
@@ -30,6 +31,8 @@ class StopReason(StrEnum):
     BUDGET = "budget spent: no unchosen feature is left that it could pay for"
     NOT_BETTER = "no better held-out score in the last n_iter_no_change rounds"
     INTERRUPTED = "interrupted"
+    LAST_ALPHA = "reached the last alpha"
+    MAX_ITER = "reached max_iter"
 
 
 @dataclass(frozen=True)
@@ -215,14 +218,7 @@ class Path(ModelPath):
         is what was spent so far, ``validation`` the held-out score. ``iterations``,
         ``gradient`` (that was left) and ``converged`` are those of the refit.
         """
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: install it, or shareboost[pandas]. The arrays "
-                "losses, scores, seconds and selected need nothing."
-            ) from error
-
+        pd = pandas_for("losses, scores, seconds and selected")
         return pd.DataFrame(
             {
                 "atom": [round_.atom for round_ in self],

@@ -70,21 +70,20 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return np.asarray(model.features.names(names), dtype=object)
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield the decision function of every model of ``path_``, of 1, 2, ... features."""
+        """Yield the decision function of every model of ``path_``, in its order."""
         yield from (_decision(scores) for scores in self._staged_scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
-        """Yield the predictions of every model of ``path_``, of 1, 2, ... features."""
+        """Yield the predictions of every model of ``path_``, in its order."""
         yield from (self.classes_[scores.argmax(axis=1)] for scores in self._staged_scores(X))
 
     def at(self, t: int) -> Self:
         """Return the classifier of ``t`` features, from the same run.
 
-        Without swaps they are the first t of ``selected_``. Where no model of the run has
-        so many, it is the last of fewer.
-
-        Its weights are those of round t, refit to ``refit_tol`` of its score; only the
-        last round's are refit to ``tol / 10``.
+        It is the last model of the run that has at most so many, with the weights that it
+        had then; the last model of all is the classifier itself. In ShareBoost without swaps
+        these are the first t of ``selected_``. Its weights of round t are refit to
+        ``refit_tol`` of the round's score; only the last round's to ``tol / 10``.
         """
         check_is_fitted(self)
         path = self.path_.first(t)
@@ -142,7 +141,7 @@ def _decision(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-def _columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
+def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
     """Return the columns of X that the atoms read, in order."""
     reads = features.reads(n_columns_in)
     if reads is None:
@@ -166,7 +165,7 @@ def fitted_attributes(
         "selected_": model.features.ids,
         "coef_": model.coef,
         "intercept_": model.intercept,
-        "columns_": _columns_read(model.features, checked.n_features_in_),
+        "columns_": columns_read(model.features, checked.n_features_in_),
         "cost_": step.cost,
         "n_iter_": path.n_iter,
     }

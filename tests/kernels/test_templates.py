@@ -21,9 +21,11 @@ def test_masked_maxima_equal_their_twin():
 def test_quantise_rounds_and_stays_within_a_byte():
     values = np.array([[0.0, 1.0], [2.49, 9.0], [-5.0, 1e6]], dtype=np.float32)
     low, step = np.array([0.0, 1.0], np.float32), np.array([0.5, 2.0], np.float32)
-    codes = np.empty((2, 3), dtype=np.uint8)
-    quantise(values, low, step, codes)
+    codes, cut = np.empty((2, 3), dtype=np.uint8), np.ones(2, dtype=np.float32)
+    quantise(values, low, step, codes, cut)
     assert codes.tolist() == [[0, 5, 0], [0, 4, 255]]
+    # Beyond the lowest code by 10 steps, beyond the highest by 499744.5, each less a half.
+    assert np.allclose(cut, [1.0 + 9.5, 1.0 + 499999.5 - 255.5], rtol=1e-6)
 
 
 @pytest.mark.parametrize("channels", [1, 3])

@@ -105,6 +105,20 @@ def columns_of(pool, atoms):
 
 
 @every_pool
+@dense_and_sparse
+def test_widened_pools_compute_in_float64_where_they_can(name, make, data):
+    X, _, R, weight = data
+    X32 = make(X.astype(np.float32))
+    pool = fitted(name, X32, weight).widen()
+    assert pool.dtype_ == np.float64
+    Z = scaled_columns(pool, X, weight)
+    found = all_correlations(pool, X32, R, [0, 50, 120])
+    in_float32 = "pieces" in name or "templates" in name or name == "union"
+    allowed = np.abs(R) @ (rounding(name, Z) if in_float32 else 1e-13 + 3e-8 * np.abs(Z)).T
+    assert (np.abs(found - R @ Z.T) <= allowed).all()
+
+
+@every_pool
 def test_starts_are_where_the_columns_of_atoms_start(name, data):
     pool = fitted(name, data[0])
     for part in pool.parts(10):

@@ -98,6 +98,20 @@ def test_coarseness_is_the_step_of_a_code_in_training_units():
         assert np.ptp(off) > 0.9 * pool.coarseness[atom]
 
 
+def test_what_lies_beyond_the_codes_is_told():
+    X, _ = bars(1100)
+    pool = Templates(7, image_shape=(12, 10), patch_size=3, masks=2, sigma=3.0).fit(X)
+    assert np.allclose(pool.cut(pool.encode(X, slice(0, 50))), 0.0)
+    X = np.vstack([X, 5.0 * X[:4]])
+    block = pool.encode(X, slice(1000, 1104))
+    exact = np.vstack([pool.columns(block, a) / pool.scales(a) for a in range(pool.n_atoms_)])
+    low = (pool.low_ * pool.unit_ / pool.scale_)[:, None]
+    step = pool.coarseness[:, None]
+    beyond = np.maximum(exact - low - 255.5 * step, low - 0.5 * step - exact).clip(0).sum(axis=1)
+    assert (beyond > 3.0).any()
+    assert np.allclose(pool.cut(block), beyond, rtol=1e-3, atol=1e-3)
+
+
 def test_training_and_prediction_compute_the_same_numbers():
     X, y = bars()
     pool = Templates(10, image_shape=(12, 10), patch_size=3, masks=2)

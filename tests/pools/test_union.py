@@ -48,7 +48,13 @@ def test_coarse_pools_stay_coarse_and_others_exact(digits):
     pool = Union([Columns(), templates]).fit(X)
     own = clone(templates).fit(X)
     assert np.array_equal(pool.coarseness, np.concatenate([np.zeros(64), own.coarseness]))
-    assert Union([Columns(), Stumps()]).fit(X).coarseness is None
+    rows = slice(0, 100)
+    cut = own.cut(own.encode(3 * X, rows))
+    assert cut.max() > 0
+    assert np.array_equal(pool.cut(pool.encode(3 * X, rows)), np.concatenate([np.zeros(64), cut]))
+    exact = Union([Columns(), Stumps()]).fit(X)
+    assert exact.coarseness is None
+    assert exact.cut(exact.encode(X, rows)) is None
 
 
 def test_names_stay_apart():

@@ -23,7 +23,7 @@ from shareboost import rows as rows_module
 from shareboost.datasets import make_redundant_blocks, make_shared_bits
 from shareboost.path import StopReason
 from shareboost.pools import Columns, Pieces, Stumps, Union
-from shareboost.rivals import MixedNormClassifier, active_atoms, mixed_norm
+from shareboost.rivals import MixedNormClassifier, mixed_norm
 from shareboost.rivals.active_atoms import ActiveAtoms
 
 both_norms = pytest.mark.parametrize("norm", ["linf1", "l21"])
@@ -190,57 +190,43 @@ def test_as_alpha_falls_the_loss_falls_and_the_norm_rises(digits, norm):
 
 
 @both_norms
-def test_how_many_atoms_are_held_does_not_matter(digits, norm, monkeypatch):
-    """With room for few atoms nearly all are left out at first, and found by the last check."""
+def test_the_path_ends_before_more_features_than_asked_for(digits, norm):
     X, y = digits
-    whole = MixedNormClassifier(norm, pool="products", path=[0.3, 0.1]).fit(X[:300], y[:300])
-    passes = []
-    proper = ActiveAtoms._all_duals
-
-    def counted(self, point):
-        passes.append(self)
-        return proper(self, point)
-
-    monkeypatch.setattr(ActiveAtoms, "_all_duals", counted)
-    monkeypatch.setattr(active_atoms, "HELD_BYTES", 0)
-    monkeypatch.setattr(active_atoms, "FEWEST_TO_JOIN", 5)
-    few = MixedNormClassifier(norm, pool="products", path=[0.3, 0.1]).fit(X[:300], y[:300])
-    assert len(passes) > 4
-    for one, two in zip(whole.path_, few.path_, strict=True):
-        assert one.loss == pytest.approx(two.loss, abs=1e-4)
-        assert one.details["norm"] == pytest.approx(two.details["norm"], abs=1e-3)
-    assert max(step.details["violation"] for step in few.path_) <= 1e-6
-
-
-def test_a_rule_that_leaves_out_too_much_is_found_out(problem, monkeypatch):
-    """Only the atom of the largest gradient passes; all others come by the last check."""
-    X, y = problem
-    whole = MixedNormClassifier(path=5).fit(X, y)
-    proper = ActiveAtoms.at
-
-    def too_strict(self, alpha, last):
-        return proper(self, alpha, last._replace(alpha=2.0 * alpha - last.duals.max()))
-
-    monkeypatch.setattr(ActiveAtoms, "at", too_strict)
-    strict = MixedNormClassifier(path=5).fit(X, y)
-    assert [set(step.atoms) for step in strict.path_] == [set(step.atoms) for step in whole.path_]
-    assert np.allclose(strict.decision_function(X), whole.decision_function(X), atol=1e-3)
-    assert worst_on_path(strict, X, y) <= 1.01e-6
+    whole = MixedNormClassifier(norm, path=40).fit(X, y)
+    clf = MixedNormClassifier(norm, path=40, n_features=12).fit(X, y)
+    n = int(np.argmax(whole.path_.n_features > 12))
+    assert clf.path_.stop_reason == StopReason.N_FEATURES
+    for one, two in zip(clf.path_.steps[:n], whole.path_.steps[:n], strict=True):
+        assert one.atoms == two.atoms
+        assert np.array_equal(one.W, two.W)
+    assert clf.path_.n_features.max() <= 12 < whole.path_.n_features[n]
+    assert whole.path_.stop_reason == StopReason.LAST_ALPHA
 
 
 @both_norms
-def test_the_path_ends_before_more_features_than_asked_for(digits, norm):
-    X, y = digits
-    whole = MixedNormClassifier(norm, path=15).fit(X, y)
-    clf = MixedNormClassifier(norm, path=15, n_features=12).fit(X, y)
-    n = len(clf.path_)
-    assert clf.path_.stop_reason == StopReason.N_FEATURES
-    assert clf.path_.n_features.max() <= 12 < whole.path_.n_features[n]
-    assert [step.atoms for step in clf.path_] == [step.atoms for step in whole.path_.steps[:n]]
-    part = whole.at(12)
-    assert np.array_equal(part.coef_, clf.coef_)
-    assert part.selected_.tolist() == clf.selected_.tolist()
-    assert whole.path_.stop_reason == "reached the last alpha"
+@pytest.mark.parametrize("path", [2, 5, 30])
+def test_alphas_between_come_near_to_as_many_features_as_allowed(problem, norm, path):
+    X, y = problem
+    clf = MixedNormClassifier(norm, path=path, n_features=5).fit(X, y)
+    assert len(clf.selected_) == 5
+    alphas = np.array([step.details["alpha"] for step in clf.path_])
+    assert (np.diff(alphas) < 0).all()
+    assert len(alphas) <= path + 10
+    assert worst_on_path(clf, X, y) <= 1.01e-6
+
+
+def test_alphas_that_were_given_are_the_only_ones(problem):
+    X, y = problem
+    with pytest.warns(ConvergenceWarning, match="uses more than n_features=5: .* uses none"):
+        clf = MixedNormClassifier(path=[0.05, 0.01], n_features=5).fit(X, y)
+    assert len(clf.selected_) == 0
+
+
+def test_one_alpha_has_as_many_features_as_it_needs(problem):
+    X, y = problem
+    clf = MixedNormClassifier(alpha=0.05, n_features=1).fit(X, y)
+    assert len(clf.selected_) > 1
+    assert np.array_equal(clf.coef_, MixedNormClassifier(alpha=0.05).fit(X, y).coef_)
 
 
 @both_norms
@@ -350,14 +336,6 @@ def test_costs_of_a_union_are_prices_of_norms(problem):
     assert np.allclose(dear.decision_function(X), cheap.decision_function(X), atol=1e-3)
 
 
-def test_a_class_without_weight_is_known_and_never_predicted(problem):
-    X, y = problem
-    weight = np.where(y == 2, 0.0, 1.0)
-    clf = MixedNormClassifier(path=5).fit(X, y, sample_weight=weight)
-    assert clf.classes_.tolist() == [0, 1, 2, 3]
-    assert 2 not in clf.predict(X)
-
-
 def test_whole_weights_are_repeats_and_class_weights_weights(problem):
     X, y = problem
     times = np.random.default_rng(0).integers(1, 4, size=len(y))
@@ -388,7 +366,10 @@ def test_without_candidates_that_vary_the_majority_is_left(problem):
     _, y = problem
     clf = MixedNormClassifier().fit(np.ones((len(y), 2)), y)
     assert len(clf.path_) == 1
+    assert clf.path_.stop_reason == StopReason.EXHAUSTED
     assert set(clf.predict(np.ones((3, 2)))) == {np.bincount(y).argmax()}
+    with pytest.warns(ConvergenceWarning, match="alpha=0 misses its conditions"):
+        MixedNormClassifier(max_iter=1, tol=1e-9).fit(np.ones((len(y), 2)), y)
 
 
 def test_more_features_than_rows_are_no_obstacle():
@@ -411,6 +392,38 @@ def test_a_refit_that_is_not_finished_is_told_with_advice(problem, monkeypatch):
     monkeypatch.setattr(norm_path, "REFIT_TOL", 1e-30)
     with pytest.warns(ConvergenceWarning, match="refit without the penalty ended with a gradient"):
         MixedNormClassifier(path=3, refit=True).fit(*problem)
+
+
+@both_norms
+def test_a_rare_class_has_its_features_too(norm):
+    """Where all gradients are small, so is what may be left of them."""
+    X, y = random_problem(0, n=400, k=2)
+    weight = np.where(y == 1, 1e-6, 1.0)
+    clf = MixedNormClassifier(norm, path=6).fit(X, y, weight)
+    first = clf.path_.steps[0].details["alpha"]
+    assert first < 1e-5
+    assert clf.path_.n_features[-1] > 3
+    assert worst_on_path(clf, X, y, weight) <= 1.1e-5 * first
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float32])
+def test_a_refit_is_as_exact_for_short_numbers(dtype):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5))
+    y = (X[:, 0] + 0.5 * rng.normal(size=80) > 0.3).astype(int) + (X[:, 1] > 0.8)
+    X = (10 * X).astype(dtype)
+    clf = MixedNormClassifier("l21", path=6, refit=True).fit(X, y)
+    for step, scores in zip(clf.path_, clf.staged_decision_function(X), strict=True):
+        S = scores + 1.0 - np.eye(3)[y]
+        losses = np.logaddexp.reduce(S, axis=1) - S[np.arange(80), y]
+        assert step.loss == pytest.approx(losses.mean(), abs=1e-7)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_columns_that_are_too_large_are_an_error(problem):
+    X, y = problem
+    with pytest.raises(FloatingPointError, match="too large"):
+        MixedNormClassifier(pool=Columns("none"), path=5).fit(X * 1e306, y)
 
 
 def test_an_interrupt_keeps_the_finished_steps(problem, monkeypatch):

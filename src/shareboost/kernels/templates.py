@@ -41,16 +41,18 @@ def masked_maxima(responses: Array, down: Array, across: Array, out: Array) -> N
 
 
 @njit(cache=True, nogil=True)
-def quantise(values: Array, low: Array, step: Array, codes: Array) -> None:
+def quantise(values: Array, low: Array, step: Array, codes: Array, cut: Array) -> None:
     """Write ``round((values - low) / step)``, kept within 0 and 255, one row a feature.
 
-    values (n, c); low and step (c,); codes (c, n), uint8.
+    values (n, c); low and step (c,); codes (c, n), uint8. Adds to cut, (c,), by how much the
+    numbers of each feature lie beyond.
     """
     n, c = values.shape
     for first in range(0, c, 64):  # whole lines of both arrays stay in the cache
         for i in range(n):
             for j in range(first, min(first + 64, c)):
                 code = (values[i, j] - low[j]) / step[j] + np.float32(0.5)
+                cut[j] += max(code - np.float32(256.0), max(-code, np.float32(0.0)))
                 code = min(max(code, np.float32(0.0)), np.float32(255.0))
                 codes[j, i] = np.uint8(code)
 

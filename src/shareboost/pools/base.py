@@ -142,6 +142,11 @@ class Pool(BaseEstimator, ABC):
         are where there is an intercept.
         """
 
+    def widen(self) -> Self:
+        """Compute in float64 from now on, whatever the type of X, where the pool can."""
+        self.dtype_ = self.sums_dtype_ = np.dtype(np.float64)
+        return self
+
     @property
     def rounding(self) -> float:
         """Relative differences of scores below this are rounding: such scores are tied."""
@@ -152,6 +157,14 @@ class Pool(BaseEstimator, ABC):
         """The steps in which ``stats`` counts the scaled column of each atom, (n_atoms_,).
 
         None where it takes columns as they are, but for ``rounding``.
+        """
+        return None
+
+    def cut(self, data: Any) -> NDArray[np.floating] | None:
+        """Return what ``stats`` cuts off each atom's scaled column, (n_atoms_,).
+
+        It is the sum over a block's rows of what lies beyond all steps; None where there are
+        no steps.
         """
         return None
 
@@ -231,9 +244,9 @@ class Pool(BaseEstimator, ABC):
         """Return the given atoms as plain arrays, apart from the pool."""
 
 
-def by_example(rows: Floats) -> NDArray[np.float32]:
-    """Return the rows of classes as one row an example, (n, k), in float32."""
-    return np.ascontiguousarray(rows.T, dtype=np.float32)
+def by_example(rows: Floats, dtype: Any = np.float32) -> Floats:
+    """Return the rows of classes as one row an example, (n, k)."""
+    return np.ascontiguousarray(rows.T, dtype=dtype)
 
 
 def sums_type(dtype: np.dtype[Any], offsets: Floats, sizes: Floats) -> np.dtype[Any]:

@@ -90,6 +90,10 @@ class Groups(Pool):
         self.sums_dtype_ = self.columns_.sums_dtype_
         return self
 
+    def widen(self) -> Self:
+        self.columns_.widen()
+        return super().widen()
+
     @property
     def choosable(self) -> NDArray[np.bool_]:
         return np.logical_or.reduceat(self.columns_.varies_[self.order_], self.starts_[:-1])

@@ -121,6 +121,11 @@ class Pieces(Pool):
         self.sums_dtype_ = np.dtype(np.float32)  # of the moments in a block
         return self
 
+    def widen(self) -> Self:
+        """Compute columns in float64; moments stay in float32."""
+        self.dtype_ = np.dtype(np.float64)
+        return self
+
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole centres, small enough for the statistic of squares."""
         check_is_fitted(self)
@@ -149,7 +154,7 @@ class Pieces(Pool):
             stop += int(own[-1])
         return _ShellBlock(points, np.concatenate(orders), np.concatenate(depths), edges, X[rows])
 
-    def prepare(self, rows: Floats) -> NDArray[np.float32]:
+    def prepare(self, rows: Floats) -> Floats:
         return by_example(rows)
 
     def stats(

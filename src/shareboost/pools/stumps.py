@@ -168,13 +168,13 @@ class Stumps(Pool):
             codes[j] = _codes(X[rows, j], self._cuts(j))
         return codes
 
-    def prepare(self, rows: Floats) -> NDArray[np.float32]:
-        return by_example(rows)
+    def prepare(self, rows: Floats) -> Floats:
+        return by_example(rows, self.sums_dtype_)
 
     def stats(
         self,
         data: Any,
-        rows: NDArray[np.float32],
+        rows: Floats,
         part: slice,
         out: NDArray[np.float64] | None = None,
         squares: bool = False,

@@ -108,6 +108,7 @@ class TemplateFeatures(Features):
 
 class _ImageBlock(NamedTuple):
     codes: NDArray[np.uint8]  # (atoms, n)
+    cut: NDArray[np.float32]  # (atoms,), what lies beyond the codes, in their steps
     source: Any  # rows of X
 
 
@@ -210,9 +211,17 @@ class Templates(Pool):
         self._calibrate(as_images(X, sample, self.image_shape_, self.unit_), centred)
         return self
 
+    def widen(self) -> Self:
+        """Compute columns in float64; sums stay those of codes."""
+        self.dtype_ = np.dtype(np.float64)
+        return self
+
     @property
     def coarseness(self) -> NDArray[np.float64]:
         return self.step_ * self.unit_ / self.scale_
+
+    def cut(self, data: _ImageBlock) -> NDArray[np.floating]:
+        return data.cut * self.coarseness
 
     def parts(self, n_classes: int) -> list[slice]:
         check_is_fitted(self)
@@ -225,11 +234,12 @@ class Templates(Pool):
         check_is_fitted(self)
         n = rows.stop - rows.start
         codes = np.empty((self.n_atoms_, n), dtype=np.uint8)
+        cut = np.zeros(self.n_atoms_, dtype=np.float32)
         for batch in ranges(n, BATCH_IMAGES):
             some = slice(rows.start + batch.start, rows.start + batch.stop)
             images = as_images(X, some, self.image_shape_, self.unit_)
-            quantise(self._values(images), self.low_, self.step_, codes[:, batch])
-        return _ImageBlock(codes, X[rows])
+            quantise(self._values(images), self.low_, self.step_, codes[:, batch], cut)
+        return _ImageBlock(codes, cut, X[rows])
 
     def stats(
         self,

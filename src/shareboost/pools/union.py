@@ -136,6 +136,12 @@ class Union(Pool):
         self.dtype_ = np.result_type(*(pool.dtype_ for pool in self.pools_))
         return self
 
+    def widen(self) -> Self:
+        for pool in self.pools_:
+            pool.widen()
+        self.dtype_ = np.dtype(np.float64)
+        return self
+
     def prepare(self, rows: Floats) -> list[Any]:
         return [pool.prepare(rows) for pool in self.pools_]
 
@@ -155,6 +161,10 @@ class Union(Pool):
                 for pool, cost in zip(self.pools_, self.costs_, strict=True)
             ]
         )
+
+    def cut(self, data: list[Any]) -> NDArray[np.floating] | None:
+        own = [pool.cut(part) for pool, part in zip(self.pools_, data, strict=True)]
+        return self._joined(own, 0.0)
 
     def starts(self, part: slice) -> NDArray[np.intp]:
         number, own = self._own(part)

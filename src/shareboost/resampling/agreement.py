@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..frames import pandas_for
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -91,14 +93,7 @@ class Stability:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a column of X as a pandas frame, the most frequent first."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: install it, or shareboost[pandas]. The arrays names "
-                "and frequencies need nothing."
-            ) from error
-
+        pd = pandas_for("names and frequencies")
         order = self._order
         return pd.DataFrame(
             {"feature": self.names[order], "frequency": self.frequencies[order]},

@@ -17,12 +17,16 @@ from .proximal import Penalised, Solution, minimise
 # Columns of atoms that an alpha may need are held up to so many bytes; what that leaves out is
 # found by the pass over all atoms that ends every alpha.
 HELD_BYTES = 1 << 28
+# And no more than so many at a time join those held: a long step down has the rule leave none out.
+MOST_TO_HOLD = 1000
 # At least so many atoms join at a time, or half as many as there are.
 FEWEST_TO_JOIN = 20
 # A first solution on few atoms need not be better than this share of what others lack.
 LOOSE = 0.1
 # An error is taken to be at most so many times its deviation.
 DEVIATIONS = 6.0
+# Where the least alpha that needs no atom is below this, the tolerance is relative to it.
+SMALL_ALPHA = 0.1
 # The curvature of the average loss in a weight of a column of unit deviation, at first.
 FIRST_CURVATURE = 0.5
 
@@ -75,19 +79,31 @@ class ActiveAtoms:
         self.max_iter = max_iter
         self.held = HeldColumns(rows)
         self._prices = np.ones(pool.n_atoms_) if pool.divisors is None else pool.divisors
-        self._barred = None if pool.choosable is None else ~pool.choosable
+        self._open = np.ones(pool.n_atoms_, bool) if pool.choosable is None else pool.choosable
         self._curvature = FIRST_CURVATURE
+        cuts = [cut for block in rows.blocks if (cut := pool.cut(block.data)) is not None]
+        self._cut = np.sum(cuts, axis=0) if cuts else 0.0
 
     def without_atoms(self) -> Minimum:
-        """Return the minimum over the intercept, that of the least alpha that needs no atom."""
+        """Return the minimum over the intercept, that of the least alpha that needs no atom.
+
+        From then on the tolerance is relative to that alpha, where it is small.
+        """
+        first = self._without_atoms(np.zeros((int(self.rows.intercept), self.rows.n_classes)))
+        if not 0.0 < first.alpha < SMALL_ALPHA:
+            return first
+        self.tol *= first.alpha / SMALL_ALPHA
+        again = self._without_atoms(first.weights)
+        return again._replace(iterations=first.iterations + again.iterations)
+
+    def _without_atoms(self, weights: Matrix) -> Minimum:
         none = np.empty(0, dtype=np.intp)
-        weights = np.zeros((int(self.rows.intercept), self.rows.n_classes))
         solution = self._solved(none, weights, 0.0, self.tol)
         point = solution.point
         duals = self._all_duals(point)
         unsure = self._unsure(duals, point)
         low, high = (duals - unsure) / self._prices, (duals + unsure) / self._prices
-        highest = np.flatnonzero(high >= low.max(initial=0.0))
+        highest = np.flatnonzero(self._open & (high >= low.max(initial=0.0)))
         highest = self._with_affordable(none, highest[np.argsort(-high[highest], kind="stable")])
         self.held.hold(highest.tolist())
         duals[highest] = self._duals_on(self.held.on(highest.tolist(), self.loss), point)
@@ -98,7 +114,7 @@ class ActiveAtoms:
     def at(self, alpha: float, last: Minimum) -> Minimum:
         """Return the minimum for an alpha, sought from that for another."""
         worth = last.duals / self._prices
-        ready = np.flatnonzero(worth >= 2.0 * alpha - last.alpha)
+        ready = np.flatnonzero(self._open & (worth >= 2.0 * alpha - last.alpha))
         ready = self._with_affordable(last.atoms, ready[np.argsort(-worth[ready], kind="stable")])
         live, weights, duals, iterations = last.atoms, last.weights, last.duals, 0
         while True:
@@ -109,7 +125,7 @@ class ActiveAtoms:
             unsure = self._unsure(duals, found.solution.point)
             duals[ready], unsure[ready] = found.duals, 0.0  # which are exact
             missing = duals - alpha * self._prices
-            wrong = missing + unsure > self.tol  # what may be wrong is looked at exactly
+            wrong = self._open & (missing + unsure > self.tol)  # or may be: to look at exactly
             wrong[ready] = False
             if not wrong.any() or not found.finished:
                 break
@@ -185,31 +201,41 @@ class ActiveAtoms:
             return self.norm.dual(found.T, pool.starts(part))
 
         found = np.concatenate([np.empty(0), *over_parts(rows, duals)]) / rows.total_weight
-        if self._barred is not None:
-            found[self._barred] = 0.0
+        found[~self._open] = 0.0
+        if not (largest := found.max(initial=0.0)) < np.inf:
+            raise FloatingPointError(
+                f"The largest gradient of a column is {largest}: the columns of X are too large, "
+                "or not finite."
+            )
         return found
 
     def _unsure(self, duals: Vector, point: Point) -> Vector:
         """Return by how much the dual norms that the pool gives may be off.
 
-        By its rounding. Where its sums are of coarse codes, also by the errors of these,
-        which are as good as independent: in each class, a deviation of ``coarseness /
-        sqrt(12)`` times the root of the sum of the residual's squares.
+        By its rounding, of the sums and of what cancels in them. Where these are of coarse
+        codes, also by the errors of the codes, which are as good as independent: in each
+        class, a deviation of ``coarseness / sqrt(12)`` times the root of the sum of the
+        residual's squares. And by what was cut off, times the most that a residual can be:
+        its dual norm is at most 2.
         """
-        pool = self.rows.pool
-        unsure = pool.rounding * duals
+        pool, total = self.rows.pool, self.rows.total_weight
+        sizes = np.sum([np.abs(own).sum(axis=1) for own in point.residuals], axis=0) / total
+        unsure = pool.rounding * (duals + self._dual_of(sizes))
         if pool.coarseness is not None:
             squares = np.sum([np.square(own).sum(axis=1) for own in point.residuals], axis=0)
-            spread = np.sqrt(squares / 12.0)[None] / self.rows.total_weight  # (1, k)
-            one = self.norm.dual(spread, np.zeros(1, dtype=np.intp))
-            unsure += DEVIATIONS * one * pool.coarseness
+            spread = self._dual_of(np.sqrt(squares / 12.0) / total)
+            unsure += DEVIATIONS * spread * pool.coarseness + 2.0 * self._cut / total
         return unsure
+
+    def _dual_of(self, numbers: Vector) -> float:
+        """Return the dual norm of one number a class."""
+        return float(self.norm.dual(numbers[None], np.zeros(1, dtype=np.intp))[0])
 
     def _with_affordable(self, atoms: Atoms, others: Atoms) -> Atoms:
         """Return atoms with the first others that may be held beside them."""
-        others = others[~np.isin(others, atoms)]
+        others = others[~np.isin(others, atoms)][:MOST_TO_HOLD]
         most = HELD_BYTES // self.held.bytes_a_column
-        widths = self._widths(np.concatenate([atoms, others[:most]]))
+        widths = self._widths(np.concatenate([atoms, others]))
         room = int((np.cumsum(widths) <= most).sum()) - atoms.size
         return np.concatenate([atoms, others[: max(FEWEST_TO_JOIN, room)]])
 

@@ -13,14 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
+from ..path import StopReason
 from ..pools import Pool
 from ..prediction import Predictor, fitted_attributes
 from ..progress import RoundsBar, progress_bars
 from ..samples import Sample, checked_sample
 from ..threads import single_threaded_blas
 from .path import RivalPath, RivalStep
-
-INTERRUPTED = "interrupted"
 
 
 class Engine(Protocol):
@@ -53,7 +52,7 @@ class Rival(Predictor):
     def _engine(self, sample: Sample, pool: Pool, n_classes: int) -> Engine:
         """Return a run on rows of positive weight, with a pool fitted to them."""
 
-    def _check(self, n_classes: int, n_columns: int) -> None:
+    def _check(self, n_classes: int) -> None:
         """Raise where the parameters do not suit the data."""
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -78,7 +77,7 @@ class Rival(Predictor):
         """
         pool = self._new_pool()
         checked, classes, names, rows = checked_sample(self, X, y, sample_weight, pool.allows_nan)
-        self._check(classes.size, rows.X.shape[1])
+        self._check(classes.size)
         sample = rows.weighted
         done: list[RivalStep] = []
 
@@ -99,7 +98,7 @@ class Rival(Predictor):
                 bar.end(len(done), done[-1].loss, engine.stop_reason)
             except KeyboardInterrupt:
                 if done:
-                    self._set_fitted(fitted(INTERRUPTED))
+                    self._set_fitted(fitted(StopReason.INTERRUPTED))
                 raise
         if engine.trouble is not None:
             warnings.warn(engine.trouble, ConvergenceWarning, stacklevel=3)

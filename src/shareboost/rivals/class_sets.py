@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .forward_search import forward
 from .stump_sums import ClassSet, Part, Sums, Vector
@@ -27,7 +29,7 @@ def exhaustive(sums: Sums) -> list[ClassSet]:
     from ..kernels.sharing import best_of_every_set
 
     k = sums.weight.size
-    members = ((np.arange(1 << k)[:, None] >> np.arange(k)) & 1).astype(bool)  # (2^k, k)
+    members, order = _all_sets(k)
     totals = sums.sets(members)
 
     def best(part: Part) -> Vector:
@@ -36,9 +38,20 @@ def exhaustive(sums: Sums) -> list[ClassSet]:
         return out
 
     gains = totals.gains(np.max(list(sums.map(best, sums.parts)), axis=0)).tolist()
+    return [ClassSet(classes, gains[m]) for m, classes in order]
+
+
+@cache
+def _all_sets(k: int) -> tuple[NDArray[np.bool_], list[tuple[int, tuple[int, ...]]]]:
+    """Return the members of all sets, (2^k, k), and in the order of the search their classes.
+
+    Class q is in set m where bit q of m is 1. The classes of a set fall: as the kernel adds
+    their sums.
+    """
+    members = ((np.arange(1 << k)[:, None] >> np.arange(k)) & 1).astype(bool)
     sets = [tuple(np.flatnonzero(row).tolist()) for row in members]
     order = sorted(range(1, 1 << k), key=lambda m: (len(sets[m]), sets[m]))
-    return [ClassSet(sets[m][::-1], gains[m]) for m in order]
+    return members, [(m, sets[m][::-1]) for m in order]
 
 
 SEARCHES: dict[str, Callable[[Sums], list[ClassSet]]] = {

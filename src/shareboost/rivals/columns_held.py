@@ -133,8 +133,8 @@ class LossOnColumns:
 
     def at(self, weights: Matrix) -> Point:
         """Return the loss at some weights."""
-        scores = list(self._map(lambda columns: weights.T @ columns, self.columns))
-        return self._point(weights, scores)
+        product = may_overflow(lambda columns: weights.T @ columns)
+        return self._point(weights, list(self._map(product, self.columns)))
 
     def beyond(self, last: Point, before: Point, share: float) -> Point:
         """Return the loss beyond the last point, by a share of the way from the one before."""

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..pools import Pool
+from ..pools import Pool, Stumps
 from ..samples import Sample
 from .base import Rival
 from .class_sets import MOST_CLASSES_EXHAUSTIVE, SEARCHES
-from .exact_stumps import ExactStumps
 from .gentle_rounds import GentleRounds
 
 
@@ -164,14 +163,14 @@ class JointBoostClassifier(Rival):
         return super().predict_proba(X)
 
     def _new_pool(self) -> Pool:
-        return ExactStumps(max_bins=self.max_bins, scale="none")
+        return Stumps(max_bins=self.max_bins, scale="none")
 
     def _engine(self, sample: Sample, pool: Pool, n_classes: int) -> GentleRounds:
         return GentleRounds(
-            sample, pool, n_classes, self.search, self.n_features, self.max_iter, self.tol
+            sample, pool.widen(), n_classes, self.search, self.n_features, self.max_iter, self.tol
         )
 
-    def _check(self, n_classes: int, n_columns: int) -> None:
+    def _check(self, n_classes: int) -> None:
         if self.search == "exhaustive" and n_classes > MOST_CLASSES_EXHAUSTIVE:
             raise ValueError(
                 f"search='exhaustive' is not valid for {n_classes} classes: it tries every set "

@@ -46,8 +46,8 @@ class MixedNormClassifier(Rival):
         The candidates, as in ``ShareBoostClassifier``, fewer than a million. The norm is of
         weights of scaled columns.
     alpha : float or None, default=None
-        The weight of the norm. The classifier is the minimiser for it, and ``path`` does not
-        count. None: a path.
+        The weight of the norm. The classifier is the minimiser for it; ``path`` and
+        ``n_features`` do not count then. None: a path.
     path : int or array-like, default=50
         Values of alpha: how many, evenly spaced on a logarithmic scale from the least for
         which no feature is needed; or the values themselves. The classifier is the minimiser
@@ -55,15 +55,18 @@ class MixedNormClassifier(Rival):
     path_ratio : float, default=0.01
         The smallest alpha of the path over the largest, where ``path`` is a number.
     n_features : int or None, default=None
-        Where the path ends: before the first minimiser that uses more features. None: at the
-        smallest alpha.
+        Where the path ends: before the first minimiser that uses more features. Where ``path``
+        is a number, up to 10 more alphas are then tried between the last two, to come nearer
+        to as many as are allowed. None: at the smallest alpha.
     refit : bool, default=False
         Whether the weights of the features that a minimiser uses are fit again without the
         norm, which also shrinks weights that it does not remove. The minima themselves stay
-        what they are.
+        what they are. Where the features separate the classes, the weights grow until the
+        gradient is below 1e-5.
     tol : float, default=1e-6
         Every minimum meets its conditions to this: the gradient of L is within ``tol`` of
-        what the norm's subdifferential allows, for every feature of the pool.
+        what the norm's subdifferential allows, for every feature of the pool. Where the least
+        alpha that needs no feature is below 0.1, it is 10 ``tol`` times that.
     max_iter : int, default=10000
         The most iterations of one search for a minimum; of an alpha there may be a few, as
         features join.
@@ -172,7 +175,7 @@ class MixedNormClassifier(Rival):
     def _new_pool(self) -> Pool:
         return new_pool(self.pool)
 
-    def _check(self, n_classes: int, n_columns: int) -> None:
+    def _check(self, n_classes: int) -> None:
         self._alphas()
 
     def _engine(self, sample: Sample, pool: Pool, n_classes: int) -> NormPath:
@@ -186,12 +189,12 @@ class MixedNormClassifier(Rival):
             norm=NORMS[self.norm],
             alphas=self._alphas(),
             ratio=self.path_ratio,
-            most=np.inf if self.n_features is None else self.n_features,
+            most=np.inf if self.n_features is None or self.alpha is not None else self.n_features,
             tol=self.tol,
             max_iter=self.max_iter,
             refit=self.refit,
         )
-        return NormPath(sample, pool, n_classes, self.fit_intercept, plan)
+        return NormPath(sample, pool.widen(), n_classes, self.fit_intercept, plan)
 
     def _alphas(self) -> NDArray[np.float64] | int:
         """Return the weights of the norm, falling, or how many of them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -17,15 +18,17 @@ from ..pools import Pool
 from ..refit import Refit, Status
 from ..rows import Rows
 from ..samples import Sample
-from .active_atoms import ActiveAtoms, Atoms, Minimum
+from .active_atoms import ActiveAtoms, Minimum
 from .norms import Norm
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-REACHED_LAST_ALPHA = "reached the last alpha"
-# The refit without a penalty ends at this gradient, as a run of ShareBoost does by default.
-REFIT_TOL = 1e-5
+# Where the next alpha of a path would use too many features, so many are tried between.
+BISECTIONS = 10
+# The refit without the norm ends at this gradient, as a run of ShareBoost does by default. A
+# Frobenius penalty far too small to be felt settles what the data leave open.
+REFIT_TOL, REFIT_ALPHA = 1e-5, 1e-9
 
 
 @dataclass(frozen=True)
@@ -87,18 +90,33 @@ class NormPath:
             self._problem = ActiveAtoms(rows, plan.loss, plan.norm, plan.tol, plan.max_iter)
             self._free = _Unpenalised(rows.twin(), plan) if plan.refit else None
             self._late: list[Minimum] = []
+            self._most_used = 0
             minimum = self._problem.without_atoms()
             yield self._step(minimum)
-            self.stop_reason = REACHED_LAST_ALPHA
+            self.stop_reason = StopReason.LAST_ALPHA if minimum.alpha > 0 else StopReason.EXHAUSTED
             for alpha in self._alphas(minimum.alpha).tolist():
-                minimum = self._problem.at(alpha, minimum)
-                if minimum.atoms.size > plan.most:
+                found = self._problem.at(alpha, minimum)
+                if found.atoms.size > plan.most:
                     self.stop_reason = StopReason.N_FEATURES
+                    yield from map(self._step, self._between(minimum, found))
                     break
-                if minimum.violation > plan.tol:
-                    self._late.append(minimum)
+                minimum = found
                 yield self._step(minimum)
             self.trouble = self._trouble()
+
+    def _between(self, enough: Minimum, more: Minimum) -> Iterator[Minimum]:
+        """Yield minima that come nearer to as many features as allowed, between two others."""
+        if not isinstance(self.plan.alphas, int):
+            return
+        for _ in range(BISECTIONS):
+            if enough.atoms.size == self.plan.most:
+                return
+            found = self._problem.at(float(np.sqrt(enough.alpha * more.alpha)), enough)
+            if found.atoms.size > self.plan.most:
+                more = found
+            else:
+                enough = found
+                yield enough
 
     def units(self, atom: int) -> tuple[Vector, Vector]:
         """Return the centres and scales of an atom's columns."""
@@ -107,39 +125,48 @@ class NormPath:
     def _alphas(self, first: float) -> Vector:
         """Return the weights of the norm that follow the first, that of no feature."""
         given = self.plan.alphas
-        if not isinstance(given, int):
-            return given
         if first == 0.0:  # no atom varies
             return np.empty(0)
-        return first * np.geomspace(1.0, self.plan.ratio, given)[1:]
+        if isinstance(given, int):
+            return first * np.geomspace(1.0, self.plan.ratio, given)[1:]
+        return given
 
     def _step(self, minimum: Minimum) -> NormStep:
         """Return the step of a minimum, its weights refit where asked for."""
+        self._most_used = max(self._most_used, minimum.atoms.size)
+        if not minimum.violation <= self._problem.tol:
+            self._late.append(minimum)
         atoms, W, loss = tuple(minimum.atoms.tolist()), minimum.weights.T, minimum.loss
         iterations = minimum.iterations
         if self._free is not None:
-            atoms, W, status = self._free.refit(minimum.atoms)
+            atoms, W, status = self._free.refit(minimum)
             loss, iterations = status.loss, iterations + status.iterations
         seconds = perf_counter() - self._started
         tells = minimum.alpha, minimum.size, minimum.violation
         return NormStep(atoms, W, loss, seconds, iterations, *tells)
 
     def _trouble(self) -> str | None:
-        """Return which minima were not reached, and what to change."""
+        """Return what of the path is not as it was asked for, and what to change."""
         if self._late:
-            last = self._late[-1]
+            late = self._late[-1]
             others = f" So did {len(self._late) - 1} others." if self._late[1:] else ""
             return (
-                f"The minimum for alpha={last.alpha:.3g} misses its conditions by "
-                f"{last.violation:.2g}, where tol={self.plan.tol:g} was asked for.{others} Raise "
+                f"The minimum for alpha={late.alpha:.3g} misses its conditions by "
+                f"{late.violation:.2g}, where {self._problem.tol:.2g} was asked for.{others} Raise "
                 f"max_iter={self.plan.max_iter} or tol, or end the path at a larger alpha."
             )
-        late = self._free.late if self._free is not None else None
-        if late is None:
+        if self.stop_reason is StopReason.N_FEATURES and not self._most_used:
+            return (
+                "The first minimum that uses any features uses more than "
+                f"n_features={self.plan.most}: the classifier uses none. Give larger alphas, or "
+                "allow more features."
+            )
+        late_refit = self._free.late if self._free is not None else None
+        if late_refit is None:
             return None
         return (
-            f"A refit without the penalty ended with a gradient of {late.gradient:.2g} where "
-            f"{late.tolerance:.2g} was asked for. {late.advice}"
+            f"A refit without the penalty ended with a gradient of {late_refit.gradient:.2g} where "
+            f"{late_refit.tolerance:.2g} was asked for. {late_refit.advice}"
         )
 
 
@@ -149,21 +176,29 @@ class _Unpenalised:
     def __init__(self, rows: Rows, plan: Plan):
         self.rows = rows
         self.late: Status | None = None  # the last refit that ended above its tolerance
-        self._refit = Refit(plan.loss, Frobenius(), 0.0, "lbfgs", plan.max_iter)
-        self._W = np.zeros((rows.n_classes, rows.n_columns))
+        self._refit = Refit(plan.loss, Frobenius(), REFIT_ALPHA, "lbfgs", plan.max_iter)
 
-    def refit(self, atoms: Atoms) -> tuple[tuple[int, ...], Matrix, Status]:
+    def refit(self, minimum: Minimum) -> tuple[tuple[int, ...], Matrix, Status]:
         """Return the atoms in another order, their weights, and how the refit ended."""
-        rows, wanted = self.rows, set(atoms.tolist())
+        rows, wanted = self.rows, minimum.atoms.tolist()
         for place in reversed(range(len(rows.chosen))):
             if rows.chosen[place].atom not in wanted:
-                gone = slice(*rows.starts[rows.intercept + place :][:2])
-                self._W = np.delete(self._W, gone, axis=1)
                 rows.remove(place)
-        for atom in atoms.tolist():
+        for atom in wanted:
             if atom not in rows.atoms:
                 rows.append(atom)
-        self._W, status = self._refit(rows, self._W, REFIT_TOL)
+        W, status = self._refit(rows, self._start(minimum), REFIT_TOL)
         if not status.converged:
             self.late = status
-        return rows.atoms, self._W, status
+        return rows.atoms, W, status
+
+    def _start(self, minimum: Minimum) -> Matrix:
+        """Return the minimum's weights in the order of the rows' columns."""
+        first = int(self.rows.intercept)
+        widths = [self.rows.pool.scales(atom).size for atom in minimum.atoms.tolist()]
+        edges = np.cumsum([first, *widths])
+        own = {
+            atom: minimum.weights[slice(*edge)]
+            for atom, edge in zip(minimum.atoms.tolist(), pairwise(edges), strict=True)
+        }
+        return np.concatenate([minimum.weights[:first], *(own[a] for a in self.rows.atoms)]).T

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..frames import pandas_for
 from ..model_path import ModelPath, Step
 from ..pools import Features
 
@@ -42,7 +41,7 @@ class RivalPath(ModelPath):
     intercept: bool
     centers: NDArray[np.float64]
     scales: NDArray[np.float64]
-    steps: Sequence[RivalStep]  # the first may be without any feature
+    steps: Sequence[RivalStep]  # the first is without any feature
     stop_reason: str
     input_names: tuple[str, ...]
     n_atoms: int
@@ -68,7 +67,7 @@ class RivalPath(ModelPath):
         return self
 
     def step(self, t: int) -> RivalStep:
-        """Return the last step before the first that uses more than ``t`` features."""
+        """Return the last step of at most ``t`` features: the first has none."""
         return self.steps[self._place(t)]
 
     def first(self, t: int) -> RivalPath:
@@ -94,25 +93,11 @@ class RivalPath(ModelPath):
                 f"t={t!r} is not valid for at: it takes a number of features, from 0 to "
                 f"{self.n_features.max()}."
             )
-        reached = list(accumulate(self.n_features.tolist(), max))
-        place = bisect_right(reached, t) - 1
-        if place < 0:
-            raise ValueError(
-                f"t={t!r} is not valid for at: the first model of this path uses "
-                f"{reached[0]} features already."
-            )
-        return place
+        return int(np.flatnonzero(self.n_features <= t)[-1])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a step as a pandas frame, with the details that the rival tells."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise ImportError(
-                "to_frame needs pandas: install it, or shareboost[pandas]. The arrays "
-                "n_features, losses and seconds need nothing."
-            ) from error
-
+        pd = pandas_for("n_features, losses and seconds")
         return pd.DataFrame(
             {
                 "n_features": self.n_features,

@@ -20,7 +20,9 @@ import numpy as np
 from .columns_held import LossOnColumns, Matrix, Point, Vector
 from .norms import Norm
 
-# By what the estimate of the curvature falls after a step, so that it follows downwards.
+# By what the estimate of the curvature falls after a step, so that it follows downwards. An
+# estimate that follows what a step met saves a tenth of the iterations, but passes the rounding
+# of the last steps on: weighted rows would not end where repeated ones do.
 FALL = 0.98
 # By what it rises where a step shows that it is too low: at least, and at most.
 RISE = (1.1, 2.0)
@@ -83,13 +85,20 @@ def minimise(
             way = new.weights - ahead.weights
             length = float(np.vdot(way, way))
             met = loss.curvature(new, ahead)
-            if met <= curvature * length or curvature >= steepest:
+            if not (met > curvature * length and length > 0.0 and curvature < steepest):
                 break
             curvature = min(max(RISE[0] * curvature, met / length), RISE[1] * curvature)
-        if curvature * float(np.abs(way).max()) <= NEAR * tol or iteration == max_iter:
+        if not np.isfinite(new.loss):
+            raise FloatingPointError(
+                f"The loss is {new.loss}: the margin or the scale of the columns is too large."
+            )
+        longest = float(np.abs(way).max(initial=0.0))
+        least = float(np.finfo(np.float64).eps * np.abs(new.weights).max(initial=0.0))
+        last_one = iteration == max_iter or longest <= least  # rounding: it leads nowhere
+        if curvature * longest <= NEAR * tol or last_one:
             at_new = loss.gradient(new)
             violation = problem.violation(new.weights, at_new)
-            if violation <= tol or iteration == max_iter:
+            if violation <= tol or last_one:
                 return Solution(new, at_new, violation, iteration, curvature)
         if np.vdot(ahead.weights - new.weights, new.weights - last.weights) > 0.0:
             momentum = 1.0

@@ -1,0 +1,146 @@
+"""Minima over all atoms of a pool, whatever is held, left out, barred or rounded."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import random_problem
+from naive_mixed_norm import violation
+
+from shareboost.losses import LogisticLoss
+from shareboost.pools import Columns, Groups, Products, Templates, Union
+from shareboost.rivals import active_atoms
+from shareboost.rivals.active_atoms import ActiveAtoms
+from shareboost.rivals.norms import NORMS
+from shareboost.rows import Rows
+
+both_norms = pytest.mark.parametrize("norm", sorted(NORMS))
+
+
+def minima(pool, X, y, norm, shares, intercept=True, weight=None):
+    """Return the alphas, in shares of the first, and the minima for them."""
+    weight = np.ones(len(y)) if weight is None else weight
+    pool = pool.fit(X, weight, intercept).widen()
+    with Rows(X, y, weight, pool, y.max() + 1, intercept) as rows:
+        problem = ActiveAtoms(rows, LogisticLoss(), NORMS[norm], 1e-6, 10**5)
+        found = [problem.without_atoms()]
+        for share in shares:
+            found.append(problem.at(share * found[0].alpha, found[-1]))
+    return found
+
+
+def worst(pool, X, y, norm, found, intercept=True):
+    """The largest violation of any minimum, by the definition, over all columns written out."""
+    atoms = np.arange(pool.n_atoms_)
+    data = pool.encode(X.tocsr() if sp.issparse(X) else X, slice(0, len(y)))
+    columns = [np.asarray(pool.columns(data, a), dtype=np.float64) for a in atoms]
+    groups = np.repeat(atoms, [len(own) for own in columns])
+    Z = np.vstack(columns).T / np.concatenate([pool.scales(a) for a in atoms])
+    if intercept:
+        Z = Z - Z.mean(axis=0)
+    if pool.choosable is not None:
+        Z[:, ~pool.choosable[groups]] = 0.0
+    missed = []
+    for each in found:
+        own = np.concatenate([np.empty(0, int), *(np.flatnonzero(groups == a) for a in each.atoms)])
+        W, b = np.zeros((y.max() + 1, Z.shape[1])), 0.0
+        W[:, own] = each.weights[int(intercept) :].T
+        if intercept:
+            b = each.weights[0]
+        arguments = (Z, y, np.ones(len(y)), W, b, norm, each.alpha)
+        missed.append(violation(*arguments, groups=groups, intercept=intercept))
+    return max(missed)
+
+
+@both_norms
+@pytest.mark.parametrize("shares", [[0.5, 0.1], [0.05], [0.9, 0.8, 0.7], [0.1, 0.5], [1.5, 0.2]])
+def test_minima_do_not_depend_on_the_alphas_before(norm, shares):
+    X, y = random_problem(0, n=100, d=30, k=4)
+    pool = Columns()
+    found = minima(pool, X, y, norm, shares)
+    assert worst(pool, X, y, norm, found) <= 1.01e-6
+    alone = minima(pool, X, y, norm, shares[-1:])[-1]
+    assert found[-1].loss == pytest.approx(alone.loss, abs=1e-4)
+    assert set(found[-1].atoms) == set(alone.atoms)
+
+
+@both_norms
+@pytest.mark.parametrize("few", [{"HELD_BYTES": 0}, {"MOST_TO_HOLD": 3}, {"FEWEST_TO_JOIN": 1}])
+def test_how_many_atoms_are_held_does_not_matter(norm, few, monkeypatch):
+    X, y = random_problem(1, n=100, d=30, k=4)
+    whole = minima(Products(), X, y, norm, [0.5, 0.2])
+    monkeypatch.setattr(active_atoms, "FEWEST_TO_JOIN", 3)
+    for name, value in few.items():
+        monkeypatch.setattr(active_atoms, name, value)
+    pool = Products()
+    found = minima(pool, X, y, norm, [0.5, 0.2])
+    assert worst(pool, X, y, norm, found) <= 1.01e-6
+    for one, two in zip(whole, found, strict=True):
+        assert one.loss == pytest.approx(two.loss, abs=1e-4)
+
+
+def test_a_rule_that_leaves_out_too_much_is_found_out(monkeypatch):
+    """Only the atom of the largest gradient passes; all others come by the last check."""
+    X, y = random_problem(0)
+    whole = minima(Columns(), X, y, "linf1", [0.5, 0.2])
+    proper = ActiveAtoms.at
+
+    def too_strict(self, alpha, last):
+        return proper(self, alpha, last._replace(alpha=2.0 * alpha - last.duals.max()))
+
+    monkeypatch.setattr(ActiveAtoms, "at", too_strict)
+    strict = minima(Columns(), X, y, "linf1", [0.5, 0.2])
+    for one, two in zip(whole, strict, strict=True):
+        assert set(one.atoms) == set(two.atoms)
+        assert one.loss == pytest.approx(two.loss, abs=1e-4)
+
+
+@both_norms
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("shares", [[0.02], [0.5, 0.02], np.geomspace(0.9, 0.02, 10)], ids=len)
+@pytest.mark.parametrize(
+    "pool",
+    [Columns(), Groups(np.arange(12)), Union([Columns()])],
+    ids=["columns", "groups", "union"],
+)
+def test_constant_columns_never_have_weights(norm, intercept, shares, pool):
+    X, y = random_problem(0)
+    X[:, 3] = 5.0
+    X[:, 7] = 1e20 + np.arange(150) % 2 * 16384.0  # two neighbours of float64
+    found = minima(pool, X, y, norm, shares, intercept)
+    assert not {3, 7} & set(found[-1].atoms)
+    assert found[-1].atoms.size > 5
+    assert worst(pool, X, y, norm, found, intercept) <= 1.01e-6
+
+
+@both_norms
+@pytest.mark.parametrize("offset", [0.0, 30.0, 900.0])
+def test_rounding_of_float32_hides_nothing(norm, offset, monkeypatch):
+    """Columns of few factors, so that many gradients nearly reach alpha, far from zero."""
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(1500, 5))
+    X = F @ rng.normal(size=(5, 300)) + 0.3 * rng.normal(size=(1500, 300))
+    X = (X / X.std(axis=0) + offset).astype(np.float32)
+    y = (F @ rng.normal(size=(5, 6)) + rng.gumbel(size=(1500, 6))).argmax(axis=1)
+    monkeypatch.setattr(active_atoms, "HELD_BYTES", 0)
+    pool = Columns()
+    found = minima(pool, X, y, norm, [0.6, 0.3])
+    assert max(each.violation for each in found) <= 1e-6
+    assert worst(pool, X, y, norm, found) <= 1.01e-6
+
+
+@both_norms
+def test_codes_of_templates_hide_nothing(norm, digits):
+    """Not even where some images lie far beyond those that the codes were made for."""
+    X, y = np.vstack([digits[0]] * 2), np.concatenate([digits[1]] * 2)
+    X[np.flatnonzero(y == 3)[:5]] *= 30.0
+    pool = Templates(6, image_shape=(8, 8), patch_size=3, masks=2, sigma=2.0)
+    found = minima(pool, X, y, norm, [0.95, 0.6])
+    assert worst(pool, X, y, norm, found) <= 1.01e-6
+    assert found[1].atoms.size > 0
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_gradients_that_are_not_finite_are_an_error():
+    X, y = random_problem(0)
+    with pytest.raises(FloatingPointError, match="columns of X are too"):
+        minima(Columns("none"), X * 1e307 * 1.7, y, "linf1", [0.5])
