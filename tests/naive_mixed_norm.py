@@ -67,3 +67,29 @@ def violation(Z, y, weight, W, b, norm, alpha, margin=1.0, groups=None, intercep
             )
         worst = max(worst, missed)
     return worst
+
+
+def scaled(X, weight, centred=True):
+    """The columns in training units, their centres and scales."""
+    center = np.average(X, axis=0, weights=weight) if centred else np.zeros(X.shape[1])
+    scale = np.sqrt(np.average((X - center) ** 2, axis=0, weights=weight))
+    return (X - center) / scale, center, scale
+
+
+def in_training_units(model, center, scale):
+    """W, (k, d), and the intercepts of a model of columns, for scaled and centred columns."""
+    W = np.zeros((model.coef.shape[0], center.size))
+    W[:, model.features.ids] = model.coef
+    return W * scale, model.intercept + W @ center
+
+
+def worst_on_path(clf, X, y, weight=None, centred=True):
+    """The largest violation of any step, by the definition."""
+    weight = np.ones(len(y)) if weight is None else weight
+    Z, *units = scaled(X, weight, centred)
+    found = []
+    for step in clf.path_:
+        W, b = in_training_units(clf.path_.model(step), *units)
+        alpha = step.details["alpha"]
+        found.append(violation(Z, y, weight, W, b, clf.norm, alpha, clf.margin, intercept=centred))
+    return max(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -110,6 +110,17 @@ class ModelPath(ABC):
         where = {atom: place for place, atom in enumerate(self.features.ids.tolist())}
         places = np.array([where[int(atom)] for atom in atoms], dtype=np.intp)
         return places, self._columns(places)
+
+    def _used_by(self, steps: Iterable[Step]) -> dict[str, Any]:
+        """Return the features that some steps use, their centres and scales, by field."""
+        used = {atom for step in steps for atom in step.atoms}
+        places = np.flatnonzero(np.isin(self.features.ids, list(used)))
+        columns = self._columns(places)
+        return {
+            "features": self.features.take(places),
+            "centers": self.centers[columns],
+            "scales": self.scales[columns],
+        }
 
     def _columns(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return where the columns of the atoms at those places are."""

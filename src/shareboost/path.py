@@ -166,18 +166,7 @@ class Path(ModelPath):
     def _open(self, t: int) -> Path:
         """Return the path of a run that is under way after ``t`` rounds."""
         rounds = self.rounds[:t]
-        used = {atom for round_ in rounds for atom in round_.atoms}
-        places = np.flatnonzero(np.isin(self.features.ids, list(used)))
-        columns = self._columns(places)
-        return replace(
-            self,
-            features=self.features.take(places),
-            centers=self.centers[columns],
-            scales=self.scales[columns],
-            rounds=rounds,
-            finish=None,
-            stop_reason=None,
-        )
+        return replace(self, **self._used_by(rounds), rounds=rounds, finish=None, stop_reason=None)
 
     def step(self, t: int) -> Round:
         """Return the round that left t atoms, in its finished form; 0 is the start."""

@@ -1,7 +1,6 @@
 """Mixed norms against a general convex solver, the conditions of their minima, and laws."""
 
 import pickle
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from conftest import random_problem
 from every_pool import POOLS_TO_TEST, every_pool
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_mixed_norm import minimum, objective, violation
+from naive_mixed_norm import in_training_units, minimum, objective, scaled, violation, worst_on_path
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
@@ -18,13 +17,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
-from shareboost import ShareBoostClassifier
 from shareboost import rows as rows_module
-from shareboost.datasets import make_redundant_blocks, make_shared_bits
 from shareboost.path import StopReason
 from shareboost.pools import Columns, Pieces, Stumps, Union
 from shareboost.rivals import MixedNormClassifier, mixed_norm
-from shareboost.rivals.active_atoms import ActiveAtoms
 
 both_norms = pytest.mark.parametrize("norm", ["linf1", "l21"])
 
@@ -38,32 +34,6 @@ both_norms = pytest.mark.parametrize("norm", ["linf1", "l21"])
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
-
-
-def scaled(X, weight, centred=True):
-    """The columns in training units, their centres and scales."""
-    center = np.average(X, axis=0, weights=weight) if centred else np.zeros(X.shape[1])
-    scale = np.sqrt(np.average((X - center) ** 2, axis=0, weights=weight))
-    return (X - center) / scale, center, scale
-
-
-def in_training_units(model, center, scale):
-    """W, (k, d), and the intercepts of a model of columns, for scaled and centred columns."""
-    W = np.zeros((model.coef.shape[0], center.size))
-    W[:, model.features.ids] = model.coef
-    return W * scale, model.intercept + W @ center
-
-
-def worst_on_path(clf, X, y, weight=None, centred=True):
-    """The largest violation of any step, by the definition."""
-    weight = np.ones(len(y)) if weight is None else weight
-    Z, *units = scaled(X, weight, centred)
-    found = []
-    for step in clf.path_:
-        W, b = in_training_units(clf.path_.model(step), *units)
-        alpha = step.details["alpha"]
-        found.append(violation(Z, y, weight, W, b, clf.norm, alpha, clf.margin, intercept=centred))
-    return max(found)
 
 
 @both_norms
@@ -152,167 +122,6 @@ def test_without_a_penalty_to_speak_of_it_is_logistic_regression(problem):
 
 
 @both_norms
-def test_the_path_begins_at_the_least_alpha_that_needs_no_feature(problem, norm):
-    X, y = problem
-    first = MixedNormClassifier(norm, path=2).fit(X, y).path_.steps[0]
-    assert first.atoms == ()
-    for share, n_features in ((1.001, 0), (0.999, 1)):
-        clf = MixedNormClassifier(norm, alpha=share * first.details["alpha"]).fit(X, y)
-        assert len(clf.selected_) == n_features
-
-
-@both_norms
-def test_alphas_are_evenly_spaced_or_as_given(problem, norm):
-    X, y = problem
-    clf = MixedNormClassifier(norm, path=5, path_ratio=0.1).fit(X, y)
-    alphas = [step.details["alpha"] for step in clf.path_]
-    assert np.allclose(alphas, alphas[0] * 0.1 ** np.linspace(0, 1, 5))
-    given_back = MixedNormClassifier(norm, path=alphas[:0:-1]).fit(X, y)
-    assert [step.details["alpha"] for step in given_back.path_] == alphas
-    assert np.allclose(given_back.coef_, clf.coef_, atol=1e-4)
-    alone = MixedNormClassifier(norm, alpha=alphas[-1], path=7).fit(X, y)
-    assert [step.details["alpha"] for step in alone.path_] == [alphas[0], alphas[-1]]
-    assert set(alone.selected_) == set(clf.selected_)
-    assert np.allclose(alone.decision_function(X), clf.decision_function(X), atol=1e-3)
-
-
-@both_norms
-def test_as_alpha_falls_the_loss_falls_and_the_norm_rises(digits, norm):
-    """A law of penalties: of two minima, each is the better one for its own alpha."""
-    clf = MixedNormClassifier(norm, path=12).fit(*digits)
-    frame = clf.path_.to_frame()
-    assert (np.diff(frame["loss"]) < 0).all()
-    assert (np.diff(frame["norm"]) > 0).all()
-    for (_, a), (_, b) in zip(frame[:-1].iterrows(), frame[1:].iterrows(), strict=True):
-        assert a.loss + a.alpha * a.norm <= b.loss + a.alpha * b.norm + 1e-6
-        assert b.loss + b.alpha * b.norm <= a.loss + b.alpha * a.norm + 1e-6
-    assert frame["iterations"].sum() == clf.n_iter_
-
-
-@both_norms
-def test_the_path_ends_before_more_features_than_asked_for(digits, norm):
-    X, y = digits
-    whole = MixedNormClassifier(norm, path=40).fit(X, y)
-    clf = MixedNormClassifier(norm, path=40, n_features=12).fit(X, y)
-    n = int(np.argmax(whole.path_.n_features > 12))
-    assert clf.path_.stop_reason == StopReason.N_FEATURES
-    for one, two in zip(clf.path_.steps[:n], whole.path_.steps[:n], strict=True):
-        assert one.atoms == two.atoms
-        assert np.array_equal(one.W, two.W)
-    assert clf.path_.n_features.max() <= 12 < whole.path_.n_features[n]
-    assert whole.path_.stop_reason == StopReason.LAST_ALPHA
-
-
-@both_norms
-@pytest.mark.parametrize("path", [2, 5, 30])
-def test_alphas_between_come_near_to_as_many_features_as_allowed(problem, norm, path):
-    X, y = problem
-    clf = MixedNormClassifier(norm, path=path, n_features=5).fit(X, y)
-    assert len(clf.selected_) == 5
-    alphas = np.array([step.details["alpha"] for step in clf.path_])
-    assert (np.diff(alphas) < 0).all()
-    assert len(alphas) <= path + 10
-    assert worst_on_path(clf, X, y) <= 1.01e-6
-
-
-def test_alphas_that_were_given_are_the_only_ones(problem):
-    X, y = problem
-    with pytest.warns(ConvergenceWarning, match="uses more than n_features=5: .* uses none"):
-        clf = MixedNormClassifier(path=[0.05, 0.01], n_features=5).fit(X, y)
-    assert len(clf.selected_) == 0
-
-
-def test_one_alpha_has_as_many_features_as_it_needs(problem):
-    X, y = problem
-    clf = MixedNormClassifier(alpha=0.05, n_features=1).fit(X, y)
-    assert len(clf.selected_) > 1
-    assert np.array_equal(clf.coef_, MixedNormClassifier(alpha=0.05).fit(X, y).coef_)
-
-
-@both_norms
-def test_a_refit_is_the_minimum_without_the_norm_on_the_same_features(problem, norm):
-    X, y = problem
-    shrunk = MixedNormClassifier(norm, path=8).fit(X, y)
-    clf = MixedNormClassifier(norm, path=8, refit=True).fit(X, y)
-    Z, *units = scaled(X, np.ones(len(y)))
-    for one, two in zip(clf.path_, shrunk.path_, strict=True):
-        assert set(one.atoms) == set(two.atoms)
-        assert one.details == two.details
-        assert one.loss <= two.loss + 1e-6
-        W, b = in_training_units(clf.path_.model(one), *units)
-        S = Z @ W.T + b + 1.0 - np.eye(4)[y]
-        slopes = Z.T @ (softmax(S, axis=1) - np.eye(4)[y]) / len(y)
-        assert np.abs(slopes[list(one.atoms)]).sum(axis=1).max(initial=0.0) <= 1.1e-5
-        losses = np.logaddexp.reduce(S, axis=1) - S[np.arange(len(y)), y]
-        assert one.loss == pytest.approx(losses.mean())
-
-
-def test_a_refit_follows_features_that_leave():
-    """Sets of a path need not be nested: an atom that is gone takes its weights along."""
-    X, y = random_problem(9, n=60, d=8, k=3)
-    X[:, 0] = X[:, 1] + X[:, 2]
-    clf = MixedNormClassifier("l21", path=20, refit=True).fit(X, y)
-    sets = [set(step.atoms) for step in clf.path_]
-    assert any(one - two for one, two in pairwise(sets))
-    for step in clf.path_.steps[1:]:
-        others = list(set(range(8)) - set(step.atoms))
-        again = ShareBoostClassifier(8, alpha=0.0, tol=1e-6, exclude=others).fit(X, y)
-        assert step.loss == pytest.approx(again.path_.losses[-1], abs=1e-6)
-
-
-def evenly_redundant_blocks(n_blocks, n_classes, zeroed):
-    """The second example of section 6 with all rows that may be drawn, weighted by chance."""
-    whole, y = make_redundant_blocks(n_blocks, n_classes, n_samples=n_classes, zeroed=0.0)
-    rows, weight = [whole], [np.full(n_classes, 1.0 - zeroed)]
-    for lost in np.split(np.arange(whole.shape[1]), n_blocks):
-        rows.append(whole.copy())
-        rows[-1][:, lost] = 0.0
-        weight.append(np.full(n_classes, zeroed / n_blocks))
-    return np.vstack(rows), np.tile(y, n_blocks + 1), np.concatenate(weight)
-
-
-@pytest.mark.parametrize("n_blocks", [2, 5, 10, 30])
-def test_the_mixed_norm_spreads_over_all_blocks_where_shareboost_needs_one(n_blocks):
-    """Section 6: by Jensen's inequality all blocks alike are better than any one of them."""
-    bits = 3
-    X, y, weight = evenly_redundant_blocks(n_blocks, 8, zeroed=0.1)
-    clf = MixedNormClassifier(path=30, path_ratio=1e-3).fit(X, y, weight)
-    for step in clf.path_.steps[1:]:
-        assert len(step.atoms) == n_blocks * bits
-        sizes = np.abs(step.W[:, 1:]).max(axis=0)
-        assert np.allclose(sizes, sizes.mean(), rtol=0.05)
-    share = ShareBoostClassifier(bits).fit(X, y, weight)
-    assert sorted(share.selected_ % bits) == list(range(bits))  # every bit once
-    # It tells all rows but those that lost its block, which it tells by half of their bits.
-    assert 1 - share.score(X, y, weight) <= 0.1 / n_blocks
-    assert clf.path_.losses[-1] < share.path_.losses[-1]
-
-
-@pytest.mark.parametrize("n_blocks", [2, 5, 10])
-def test_so_it_does_on_drawn_rows_at_every_alpha_that_fits_as_well_as_one_block(n_blocks):
-    bits = 3
-    X, y = make_redundant_blocks(n_blocks, 8, n_samples=2000, zeroed=0.1, random_state=0)
-    clf = MixedNormClassifier(path=30, path_ratio=1e-3).fit(X, y)
-    share = ShareBoostClassifier(bits).fit(X, y)
-    fits = clf.path_.losses <= share.path_.losses[-1]
-    assert fits.sum() >= 10
-    assert (clf.path_.n_features[fits] == n_blocks * bits).all()
-    assert len(share.selected_) == bits
-    assert sorted(share.selected_ % bits) == list(range(bits))
-
-
-@pytest.mark.parametrize("k", [4, 16, 64])
-def test_the_mixed_norm_finds_the_shared_bits(k):
-    """The first example of section 6: for some weight of the norm the bits alone are used."""
-    X, y = make_shared_bits(k)
-    bits = int(np.log2(k))
-    clf = MixedNormClassifier(path=20, path_ratio=1e-2).fit(X, y)
-    sets = [set(step.atoms) for step in clf.path_]
-    place = sets.index(set(range(bits)))
-    assert (list(clf.staged_predict(X))[place] == y).all()
-
-
-@both_norms
 @pytest.mark.parametrize("pool", ["columns", "products", Stumps(max_bins=8)], ids=str)
 def test_results_are_the_same_bits_for_any_number_of_threads(norm, pool, digits, monkeypatch):
     monkeypatch.setattr(rows_module, "BLOCK_ROWS", 150)
@@ -386,14 +195,6 @@ def test_a_minimum_that_is_not_reached_is_told_with_advice(problem):
     assert clf.path_.steps[-1].details["violation"] > 1e-6
 
 
-def test_a_refit_that_is_not_finished_is_told_with_advice(problem, monkeypatch):
-    from shareboost.rivals import norm_path
-
-    monkeypatch.setattr(norm_path, "REFIT_TOL", 1e-30)
-    with pytest.warns(ConvergenceWarning, match="refit without the penalty ended with a gradient"):
-        MixedNormClassifier(path=3, refit=True).fit(*problem)
-
-
 @both_norms
 def test_a_rare_class_has_its_features_too(norm):
     """Where all gradients are small, so is what may be left of them."""
@@ -406,46 +207,11 @@ def test_a_rare_class_has_its_features_too(norm):
     assert worst_on_path(clf, X, y, weight) <= 1.1e-5 * first
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.float32])
-def test_a_refit_is_as_exact_for_short_numbers(dtype):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 5))
-    y = (X[:, 0] + 0.5 * rng.normal(size=80) > 0.3).astype(int) + (X[:, 1] > 0.8)
-    X = (10 * X).astype(dtype)
-    clf = MixedNormClassifier("l21", path=6, refit=True).fit(X, y)
-    for step, scores in zip(clf.path_, clf.staged_decision_function(X), strict=True):
-        S = scores + 1.0 - np.eye(3)[y]
-        losses = np.logaddexp.reduce(S, axis=1) - S[np.arange(80), y]
-        assert step.loss == pytest.approx(losses.mean(), abs=1e-7)
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_columns_that_are_too_large_are_an_error(problem):
     X, y = problem
     with pytest.raises(FloatingPointError, match="too large"):
         MixedNormClassifier(pool=Columns("none"), path=5).fit(X * 1e306, y)
-
-
-def test_an_interrupt_keeps_the_finished_steps(problem, monkeypatch):
-    X, y = problem
-    whole = MixedNormClassifier(path=6).fit(X, y)
-    proper, calls = ActiveAtoms.at, []
-
-    def interrupted(*arguments):
-        calls.append(arguments)
-        if len(calls) == 4:
-            raise KeyboardInterrupt
-        return proper(*arguments)
-
-    monkeypatch.setattr(ActiveAtoms, "at", interrupted)
-    clf = MixedNormClassifier(path=6)
-    with pytest.raises(KeyboardInterrupt):
-        clf.fit(X, y)
-    assert clf.path_.stop_reason == StopReason.INTERRUPTED
-    assert len(clf.path_) == 4
-    for one, two in zip(clf.path_, whole.path_, strict=False):
-        assert np.array_equal(one.W, two.W)
-    assert clf.predict(X).shape == (150,)
 
 
 def test_a_pickled_classifier_predicts_the_same(problem):
@@ -484,14 +250,6 @@ def test_pools_of_too_many_features_are_refused(problem, monkeypatch):
 def test_bad_parameters_are_named(problem, name, value):
     with pytest.raises(ValueError, match=f"'{name}' parameter of MixedNormClassifier"):
         MixedNormClassifier().set_params(**{name: value}).fit(*problem)
-
-
-@pytest.mark.parametrize(
-    "path", [[], [0.1, 0.0], [0.1, -1.0], [0.1, np.nan], [np.inf], [[0.1]], ["a", "b"]], ids=str
-)
-def test_paths_that_are_not_alphas_are_refused(problem, path):
-    with pytest.raises(ValueError, match="path=.* is not valid"):
-        MixedNormClassifier(path=path).fit(*problem)
 
 
 def test_a_fit_shows_its_steps_where_asked(problem, capsys):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -18,7 +17,7 @@ from ..pools import Pool
 from ..refit import Refit, Status
 from ..rows import Rows
 from ..samples import Sample
-from .active_atoms import ActiveAtoms, Minimum
+from .active_atoms import ActiveAtoms, Atoms, Minimum
 from .norms import Norm
 
 Vector = NDArray[np.float64]
@@ -53,6 +52,16 @@ class NormStep:
     def details(self) -> dict[str, Any]:
         """The weight of the norm, the norm, and how exact the minimum is."""
         return {"alpha": self.alpha, "norm": self.size, "violation": self.violation}
+
+
+@dataclass(frozen=True)
+class Refitted:
+    """Weights without the norm."""
+
+    atoms: tuple[int, ...]  # in the order of their columns
+    W: Matrix  # (k, intercept + columns)
+    loss: float
+    iterations: int
 
 
 @dataclass(frozen=True)
@@ -139,8 +148,9 @@ class NormPath:
         atoms, W, loss = tuple(minimum.atoms.tolist()), minimum.weights.T, minimum.loss
         iterations = minimum.iterations
         if self._free is not None:
-            atoms, W, status = self._free.refit(minimum)
-            loss, iterations = status.loss, iterations + status.iterations
+            free = self._free.refit(minimum.atoms)
+            atoms, W, loss = free.atoms, free.W, free.loss
+            iterations += free.iterations
         seconds = perf_counter() - self._started
         tells = minimum.alpha, minimum.size, minimum.violation
         return NormStep(atoms, W, loss, seconds, iterations, *tells)
@@ -177,28 +187,26 @@ class _Unpenalised:
         self.rows = rows
         self.late: Status | None = None  # the last refit that ended above its tolerance
         self._refit = Refit(plan.loss, Frobenius(), REFIT_ALPHA, "lbfgs", plan.max_iter)
+        self._last: Refitted | None = None
 
-    def refit(self, minimum: Minimum) -> tuple[tuple[int, ...], Matrix, Status]:
-        """Return the atoms in another order, their weights, and how the refit ended."""
-        rows, wanted = self.rows, minimum.atoms.tolist()
+    def refit(self, atoms: Atoms) -> Refitted:
+        """Return the weights, sought from those of the last set; the same ones for the same set."""
+        wanted = set(atoms.tolist())
+        if self._last is not None and wanted == set(self._last.atoms):
+            return replace(self._last, iterations=0)
+        rows, W = self.rows, np.zeros((self.rows.n_classes, self.rows.n_columns))
+        if self._last is not None:
+            W = self._last.W
         for place in reversed(range(len(rows.chosen))):
             if rows.chosen[place].atom not in wanted:
+                gone = slice(*rows.starts[rows.intercept + place :][:2])
+                W = np.delete(W, gone, axis=1)
                 rows.remove(place)
-        for atom in wanted:
+        for atom in atoms.tolist():
             if atom not in rows.atoms:
                 rows.append(atom)
-        W, status = self._refit(rows, self._start(minimum), REFIT_TOL)
+        W, status = self._refit(rows, W, REFIT_TOL)
         if not status.converged:
             self.late = status
-        return rows.atoms, W, status
-
-    def _start(self, minimum: Minimum) -> Matrix:
-        """Return the minimum's weights in the order of the rows' columns."""
-        first = int(self.rows.intercept)
-        widths = [self.rows.pool.scales(atom).size for atom in minimum.atoms.tolist()]
-        edges = np.cumsum([first, *widths])
-        own = {
-            atom: minimum.weights[slice(*edge)]
-            for atom, edge in zip(minimum.atoms.tolist(), pairwise(edges), strict=True)
-        }
-        return np.concatenate([minimum.weights[:first], *(own[a] for a in self.rows.atoms)]).T
+        self._last = Refitted(rows.atoms, W, status.loss, status.iterations)
+        return self._last

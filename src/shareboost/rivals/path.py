@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..frames import pandas_for
 from ..model_path import ModelPath, Step
+from ..path import StopReason
 from ..pools import Features
 
 if TYPE_CHECKING:
@@ -75,17 +76,8 @@ class RivalPath(ModelPath):
         place = self._place(t)
         if place == len(self) - 1:
             return self
-        used = {atom for step in self.steps[: place + 1] for atom in step.atoms}
-        places = np.flatnonzero(np.isin(self.features.ids, list(used)))
-        columns = self._columns(places)
-        return replace(
-            self,
-            features=self.features.take(places),
-            centers=self.centers[columns],
-            scales=self.scales[columns],
-            steps=self.steps[: place + 1],
-            stop_reason="reached n_features",
-        )
+        steps = self.steps[: place + 1]
+        return replace(self, **self._used_by(steps), steps=steps, stop_reason=StopReason.N_FEATURES)
 
     def _place(self, t: int) -> int:
         if not isinstance(t, (int, np.integer)) or isinstance(t, bool) or t < 0:
