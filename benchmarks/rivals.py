@@ -34,15 +34,16 @@ DATA = {"Pendigits": "products", "Satimage": "products", "Isolet": "columns"}
 
 def rivals(pool):
     most = max(NUMBERS)
+    refit = {"refit": True, "refit_alpha": ShareBoostClassifier().alpha}
     norm = {"pool": pool, "path": 100, "n_features": most}
     return {
         "ShareBoost": ShareBoostClassifier(most, pool=pool),
         "ShareBoost, swaps": ShareBoostClassifier(most, pool=pool, swap=True),
         "one-vs-rest": OneVsRestGreedyClassifier(most, pool=pool),
         "l∞/l1": MixedNormClassifier("linf1", **norm),
-        "l∞/l1, refit": MixedNormClassifier("linf1", refit=True, **norm),
+        "l∞/l1, refit": MixedNormClassifier("linf1", **refit, **norm),
         "l2/l1": MixedNormClassifier("l21", **norm),
-        "l2/l1, refit": MixedNormClassifier("l21", refit=True, **norm),
+        "l2/l1, refit": MixedNormClassifier("l21", **refit, **norm),
     }
 
 

@@ -3,6 +3,7 @@ import pytest
 
 from shareboost import ShareBoostClassifier
 from shareboost.progress import progress_bars, track
+from shareboost.rivals import JointBoostClassifier, MixedNormClassifier
 
 
 def test_verbose_shows_the_rounds_with_the_loss(digits, capsys):
@@ -51,3 +52,16 @@ def test_a_part_that_fails_leaves_the_bars_around_it(capsys):
             raise KeyboardInterrupt
         list(track([5], "later", 1))
     assert "later" in capsys.readouterr().err
+
+
+def test_a_bar_without_a_known_end_is_filled_where_the_rounds_end(problem, capsys):
+    clf = JointBoostClassifier(3, verbose=1).fit(*problem)
+    shown = capsys.readouterr().err
+    n = len(clf.path_)
+    assert f"{n}/{n}" in shown
+    assert "reached n_features" in shown
+
+
+def test_a_bar_is_as_long_as_a_run_that_goes_beyond(problem, capsys):
+    clf = MixedNormClassifier(path=2, n_features=5, verbose=1).fit(*problem)
+    assert f"{len(clf.path_)}/{len(clf.path_)}" in capsys.readouterr().err

@@ -74,7 +74,8 @@ def error_curve(
     X : array, sparse matrix or frame of shape (n_samples, n_features_in)
         Rows, best of all such that the classifier has not seen.
     y : array-like of shape (n_samples,)
-        Their labels. One that the classifier does not know counts as an error.
+        Their labels. One that the classifier does not know counts as an error, but some must
+        be known.
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights of the rows.
 
@@ -103,6 +104,11 @@ def error_curve(
         )
     check_is_fitted(clf)
     labels = _checked_labels(y, _n_rows(X))
+    if not np.isin(labels, clf.classes_).any():
+        raise ValueError(
+            f"y holds none of the classifier's classes, {clf.classes_.tolist()}, but labels such "
+            f"as {labels.tolist()[0]!r}."
+        )
     weight = sample_weights(sample_weight, X)
     errors = [weight @ (found != labels) / weight.sum() for found in clf.staged_predict(X)]
     path = clf.path_

@@ -98,12 +98,18 @@ class ModelPath(ABC):
     def model(self, step: Step) -> Model:
         """Return the model of a step."""
         places, columns = self.places(step.atoms)
+        return Model(self.features.take(places), *self.weights(step, columns))
+
+    def weights(
+        self, step: Step, columns: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the coefficients and intercepts of a step, whose columns are at those places."""
         W = step.W
         coef = W[:, int(self.intercept) :] / self.scales[columns]
         intercept = -coef @ self.centers[columns]
         if self.intercept:
             intercept += W[:, 0]
-        return Model(self.features.take(places), coef, intercept)
+        return coef, intercept
 
     def places(self, atoms: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return where the atoms, and where their columns, are in ``features``."""

@@ -131,9 +131,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         if sp.issparse(columns):
             columns = columns.toarray()
         for step in self.path_:
-            model = self.path_.model(step)
             _, own = self.path_.places(step.atoms)
-            yield columns[:, own] @ model.coef.T + model.intercept
+            coef, intercept = self.path_.weights(step, own)
+            first = np.array_equal(own, np.arange(own.size))  # then no copy is needed
+            used = columns[:, : own.size] if first else columns[:, own]
+            yield used @ coef.T + intercept
 
 
 def _decision(scores: NDArray[np.float64]) -> NDArray[np.float64]:

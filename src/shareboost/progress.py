@@ -71,7 +71,7 @@ def track(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
 class RoundsBar:
     """The bar of a run's rounds, where bars are shown."""
 
-    def __init__(self, n_rounds: int, done: int):
+    def __init__(self, n_rounds: int | None, done: int):
         self._progress = _shown.get()
         self._n_rounds = n_rounds
         if self._progress is not None:
@@ -83,6 +83,6 @@ class RoundsBar:
             self._progress.update(self._task, advance=1, note=f"loss {step.loss:.4f}")
 
     def end(self, n_rounds: int, loss: float, why: str | None) -> None:
-        """Fill the bar and say why, where the rounds ended early."""
-        if self._progress is not None and n_rounds < self._n_rounds:
+        """Fill the bar and say why, where the rounds did not end when they were to."""
+        if self._progress is not None and n_rounds != self._n_rounds:
             self._progress.update(self._task, total=n_rounds, note=f"loss {loss:.4f}, {why}")

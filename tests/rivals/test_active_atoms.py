@@ -139,6 +139,26 @@ def test_codes_of_templates_hide_nothing(norm, digits):
     assert found[1].atoms.size > 0
 
 
+@both_norms
+def test_what_is_cut_off_rows_of_large_weight_counts_for_more(norm, digits):
+    X, y = digits
+    X, weight = X.copy(), np.ones(len(y))
+    far = np.flatnonzero(y == 3)[:6]
+    pool = Templates(6, image_shape=(8, 8), patch_size=3, masks=2, sigma=2.0).fit(X).widen()
+    X[far] *= 3.0
+    weight[far] = 300.0
+    with Rows(X, y, weight, pool, 10, True) as rows:
+        problem = ActiveAtoms(rows, LogisticLoss(), NORMS[norm], 1e-6, 10**5)
+        problem.held.hold(range(pool.n_atoms_))
+        everything = problem.held.on(range(pool.n_atoms_), LogisticLoss())
+        point = everything.at(np.zeros((1 + pool.n_atoms_, 10)))
+        exact = problem._duals_on(everything, point)
+        coded = problem._all_duals(point)
+        off, unsure = np.abs(exact - coded), problem._unsure(coded, point)
+    assert (off <= unsure).all()
+    assert off.max() > 0.1
+
+
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_gradients_that_are_not_finite_are_an_error():
     X, y = random_problem(0)

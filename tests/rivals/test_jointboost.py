@@ -68,7 +68,7 @@ def test_rounds_are_those_of_the_naive_reference(problem, search):
     loss = 1.0
     for before, step, (round_, H, naive_loss) in zip(steps, steps[1:], naive, strict=False):
         details = step.details
-        assert (details["stump"], details["classes"]) == (round_.atom, round_.classes)
+        assert (details["atom"], details["classes"]) == (round_.atom, round_.classes)
         assert np.isclose(details["gain"], 0.5 * loss * (1 - round_.error / round_.weight))
         constants, slopes = weights_of_round(round_, k)
         added = step.W.copy()
@@ -90,7 +90,7 @@ def test_many_rounds_are_those_of_the_naive_reference(search):
     weight = rng.uniform(0.2, 1, size=25)
     naive = joint_boost(X, y.tolist(), weight.tolist(), 3, search, 15)
     clf = JointBoostClassifier(search=search, max_iter=15).fit(X, y, weight)
-    found = [(step.details["stump"], step.details["classes"]) for step in clf.path_.steps[1:]]
+    found = [(step.details["atom"], step.details["classes"]) for step in clf.path_.steps[1:]]
     assert found == [(round_.atom, round_.classes) for round_, _, _ in naive]
     assert np.allclose(clf.path_.losses[1:], [loss for _, _, loss in naive])
     for scores, (_, H, _) in zip(list(clf._staged_scores(X))[1:], naive, strict=True):
@@ -248,7 +248,7 @@ def test_stumps_that_come_again_are_free(digits):
     assert path.stop_reason == StopReason.N_FEATURES
     assert len(clf.selected_) == clf.cost_ == 4
     assert (np.diff(path.n_features) >= 0).all()
-    stumps = [step.details["stump"] for step in path][1:]
+    stumps = [step.details["atom"] for step in path][1:]
     assert list(dict.fromkeys(stumps)) == clf.selected_.tolist()
     binary = JointBoostClassifier(1, max_iter=9, tol=0.0).fit([[0], [1], [1]], [0, 1, 0])
     assert binary.path_.n_features.tolist() == [0] + [1] * 9
@@ -312,7 +312,7 @@ def test_the_path_tells_of_every_round(digits):
     X, y = digits
     clf = JointBoostClassifier(6).fit(X, y)
     frame = clf.path_.to_frame()
-    assert frame["stump"].iloc[0] == -1
+    assert frame["atom"].iloc[0] == -1
     assert frame["classes"].iloc[0] == ()
     assert frame["iterations"].tolist() == [0] + [1] * clf.n_iter_
     assert frame["n_features"].iloc[-1] == 6

@@ -113,6 +113,32 @@ def test_a_refit_is_the_minimum_without_the_norm_on_the_same_features(problem, n
         assert one.loss == pytest.approx(losses.mean())
 
 
+@both_norms
+def test_every_feature_of_a_refit_has_weights(digits, norm):
+    """Also where the features before it separate the classes already."""
+    clf = MixedNormClassifier(norm, path=15, refit=True).fit(*digits)
+    assert clf.score(*digits) == 1.0
+    for step in clf.path_:
+        assert (np.abs(step.W[:, 1:]).max(axis=0, initial=1.0) > 0).all()
+        assert not (step.W[:, 1:] == 0).all(axis=0).any()
+
+
+def test_a_refit_may_have_shareboosts_penalty(problem):
+    X, y = problem
+    clf = MixedNormClassifier(alpha=0.08, refit=True, refit_alpha=1e-2).fit(X, y)
+    share = ShareBoostClassifier(20, alpha=1e-2, tol=1e-7).fit(X[:, clf.selected_], y)
+    assert np.allclose(
+        clf.decision_function(X), share.decision_function(X[:, clf.selected_]), atol=1e-3
+    )
+
+
+def test_the_same_features_are_refit_once(digits):
+    clf = MixedNormClassifier(path=30, path_ratio=0.3, refit=True).fit(*digits)
+    for one, two in pairwise(clf.path_):
+        if set(one.atoms) == set(two.atoms):
+            assert np.array_equal(one.W, two.W)
+
+
 def test_a_refit_follows_features_that_leave():
     """Sets of a path need not be nested: an atom that is gone takes its weights along."""
     X, y = random_problem(9, n=60, d=8, k=3)
@@ -130,7 +156,7 @@ def test_a_refit_that_is_not_finished_is_told_with_advice(problem, monkeypatch):
     from shareboost.rivals import norm_path
 
     monkeypatch.setattr(norm_path, "REFIT_TOL", 1e-30)
-    with pytest.warns(ConvergenceWarning, match="refit without the penalty ended with a gradient"):
+    with pytest.warns(ConvergenceWarning, match="refit without the norm ended with a gradient"):
         MixedNormClassifier(path=3, refit=True).fit(*problem)
 
 
@@ -167,6 +193,20 @@ def test_an_interrupt_keeps_the_finished_steps(problem, monkeypatch):
     for one, two in zip(clf.path_, whole.path_, strict=False):
         assert np.array_equal(one.W, two.W)
     assert clf.predict(X).shape == (150,)
+
+
+def test_an_interrupt_before_any_feature_leaves_an_earlier_fit(problem, monkeypatch):
+    X, y = problem
+    clf = MixedNormClassifier(alpha=0.05).fit(X, y)
+    before = clf.coef_
+
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ActiveAtoms, "at", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        clf.set_params(alpha=0.01).fit(X, y)
+    assert clf.coef_ is before
 
 
 @pytest.mark.parametrize(

@@ -326,6 +326,7 @@ def test_the_frame_tells_whose_turn_it_was(problem):
     assert frame["class"].tolist() == [-1, *(q for q, _ in turns(clf))]
     assert frame["atom"].tolist() == [-1, *(atom for _, atom in turns(clf))]
     assert np.isnan(frame["score"][0])
+    assert frame["name"].tolist() == ["", *(f"x{atom}" for _, atom in turns(clf))]
     assert frame["iterations"].sum() == clf.n_iter_
     assert clf.cost_ == 4.0
     shorter = clf.at(2)

@@ -152,6 +152,10 @@ class Products(Pool):
         self.squares_dtype_ = np.dtype(np.float64) if far else self.sums_dtype_
         return self
 
+    def widen(self) -> Self:
+        self.squares_dtype_ = np.dtype(np.float64)
+        return super().widen()
+
     def parts(self, n_classes: int) -> list[slice]:
         check_is_fitted(self, "n_columns_in_")
         d = self.n_columns_in_

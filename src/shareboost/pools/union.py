@@ -133,14 +133,18 @@ class Union(Pool):
         self.pools_ = [clone(pool).fit(X, weight, centred) for _, pool in named]
         self.starts_ = np.cumsum([0, *(pool.n_atoms_ for pool in self.pools_)])
         self.n_atoms_ = int(self.starts_[-1])
-        self.dtype_ = np.result_type(*(pool.dtype_ for pool in self.pools_))
+        self._join_types()
         return self
 
     def widen(self) -> Self:
         for pool in self.pools_:
             pool.widen()
-        self.dtype_ = np.dtype(np.float64)
+        self._join_types()
         return self
+
+    def _join_types(self) -> None:
+        self.dtype_ = np.result_type(*(pool.dtype_ for pool in self.pools_))
+        self.sums_dtype_ = np.result_type(*(pool.sums_dtype_ for pool in self.pools_))
 
     def prepare(self, rows: Floats) -> list[Any]:
         return [pool.prepare(rows) for pool in self.pools_]

@@ -52,8 +52,7 @@ class _Sought(NamedTuple):
     atoms: Atoms  # that it was sought over
     solution: Solution
     iterations: int
-    ready: Atoms  # the atoms held
-    duals: Vector  # of these
+    duals: Vector  # of the atoms held
     finished: bool  # whether no atom held misses its condition
 
 
@@ -81,8 +80,8 @@ class ActiveAtoms:
         self._prices = np.ones(pool.n_atoms_) if pool.divisors is None else pool.divisors
         self._open = np.ones(pool.n_atoms_, bool) if pool.choosable is None else pool.choosable
         self._curvature = FIRST_CURVATURE
-        cuts = [cut for block in rows.blocks if (cut := pool.cut(block.data)) is not None]
-        self._cut = np.sum(cuts, axis=0) if cuts else 0.0
+        cuts = [(block.weight.max(), pool.cut(block.data)) for block in rows.blocks]
+        self._cut = sum(weight * cut for weight, cut in cuts if cut is not None)
 
     def without_atoms(self) -> Minimum:
         """Return the minimum over the intercept, that of the least alpha that needs no atom.
@@ -172,7 +171,7 @@ class ActiveAtoms:
             missing = duals - alpha * self._prices[ready]
             enough = tol <= self.tol and missing[~joined].max(initial=0.0) <= self.tol
             if enough or not finished:
-                return _Sought(live, solution, iterations, ready, duals, finished)
+                return _Sought(live, solution, iterations, duals, finished)
 
     def _solved(self, live: Atoms, weights: Matrix, alpha: float, tol: float) -> Solution:
         """Return the minimum over the live atoms, from the weights of the first of them."""
@@ -216,7 +215,7 @@ class ActiveAtoms:
         codes, also by the errors of the codes, which are as good as independent: in each
         class, a deviation of ``coarseness / sqrt(12)`` times the root of the sum of the
         residual's squares. And by what was cut off, times the most that a residual can be:
-        its dual norm is at most 2.
+        its dual norm is at most twice the weight of its row.
         """
         pool, total = self.rows.pool, self.rows.total_weight
         sizes = np.sum([np.abs(own).sum(axis=1) for own in point.residuals], axis=0) / total

@@ -25,7 +25,7 @@ from .path import RivalPath, RivalStep
 class Engine(Protocol):
     """One run of a rival."""
 
-    n_steps: int  # at most
+    n_steps: int | None  # at most; None where nobody knows
     intercept: bool  # whether the first column of a step's W is the intercept's
     stop_reason: str  # why the steps ended, once they have
     trouble: str | None  # what did not converge, and what to change
@@ -73,7 +73,8 @@ class Rival(Predictor):
         -------
         self
             A fit that fails leaves an earlier fit as it was. A fit that is interrupted
-            (Ctrl-C) raises ``KeyboardInterrupt`` and leaves the finished steps.
+            (Ctrl-C) raises ``KeyboardInterrupt`` and leaves the finished steps, or an earlier
+            fit where none beyond the intercept is finished.
         """
         pool = self._new_pool()
         checked, classes, names, rows = checked_sample(self, X, y, sample_weight, pool.allows_nan)
@@ -97,7 +98,7 @@ class Rival(Predictor):
                         bar.advance(step)
                 bar.end(len(done), done[-1].loss, engine.stop_reason)
             except KeyboardInterrupt:
-                if done:
+                if len(done) > 1:  # more than the intercept
                     self._set_fitted(fitted(StopReason.INTERRUPTED))
                 raise
         if engine.trouble is not None:

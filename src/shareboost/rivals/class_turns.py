@@ -106,6 +106,8 @@ class ClassTurns:
         One of ``SPENDS``.
     """
 
+    n_steps: int | None = None  # classes may share features
+
     def __init__(
         self,
         sample: Sample,
@@ -123,7 +125,6 @@ class ClassTurns:
         self.new_run = new_run
         self.n_features = n_features
         self.spend = spend
-        self.n_steps = 1 + n_classes * min(n_features, pool.n_atoms_)
         self.stop_reason = ""
         self.trouble: str | None = None
         self._started = 0.0

@@ -92,6 +92,7 @@ class GentleRounds:
     """
 
     intercept = True
+    n_steps: int | None = None  # stumps may come again
     trouble: str | None = None
 
     def __init__(
@@ -111,7 +112,6 @@ class GentleRounds:
         self.n_features = n_features
         self.max_iter = max_iter
         self.tol = tol
-        self.n_steps = max_iter + 1
         self.stop_reason: str = StopReason.EXHAUSTED
 
     def units(self, atom: int) -> tuple[Vector, Vector]:
@@ -123,7 +123,7 @@ class GentleRounds:
         began = perf_counter()
         rounds = Rounds(self.n_classes)
         atoms: list[int] = []
-        nothing = {"stump": -1, "classes": (), "gain": np.nan}
+        nothing = {"atom": -1, "classes": (), "gain": np.nan}
         yield RoundStep(rounds, 0, (), 1.0, 0.0, nothing)
         if self.pool.n_atoms_ == 0:
             return
@@ -141,7 +141,7 @@ class GentleRounds:
                 if atom not in atoms:
                     atoms.append(atom)
                 rounds.add(atoms.index(atom), fit)
-                details = {"stump": atom, "classes": classes, "gain": fit.gain}
+                details = {"atom": atom, "classes": classes, "gain": fit.gain}
                 seconds = perf_counter() - began
                 yield RoundStep(rounds, t, tuple(atoms), margins.loss, seconds, details)
         self.stop_reason = StopReason.MAX_ITER

@@ -44,7 +44,7 @@ class JointBoostClassifier(Rival):
     max_bins : int or None, default=256
         The most bins that a column is cut into, as in ``shareboost.pools.Stumps``.
     max_iter : int, default=1000
-        The most rounds.
+        The most rounds; ``path_.stop_reason`` tells where they were too few.
     tol : float, default=1e-6
         The rounds stop once the best of them would lower the loss by no more than this, to
         second order: nothing is left to gain. The loss is 1 at the start, and bounds the share
@@ -53,7 +53,7 @@ class JointBoostClassifier(Rival):
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, as everywhere in scikit-learn.
     verbose : int, default=0
-        1 shows a progress bar with the loss and the time left.
+        1 shows a progress bar with the loss.
 
     Attributes
     ----------
@@ -69,9 +69,9 @@ class JointBoostClassifier(Rival):
     path_ : RivalPath
         The model of no stump, and that after every round: ``losses`` (the average over
         examples, by weight, and classes of ``exp(-z H)``), ``n_features``, ``seconds``,
-        ``stop_reason``, ``at(t)`` and ``to_frame()``, which tells of each round its ``stump``,
-        the ``classes`` that share it, by their places in ``classes_``, and its ``gain``, what
-        the loss was to fall by to second order.
+        ``stop_reason``, ``at(t)`` and ``to_frame()``, which tells of each round its stump, the
+        ``atom`` and its ``name``, the ``classes`` that share it, by their places in
+        ``classes_``, and its ``gain``, what the loss was to fall by to second order.
     columns_ : ndarray
         The columns of X that the classifier reads, in order.
     cost_ : float
@@ -101,8 +101,8 @@ class JointBoostClassifier(Rival):
 
     The exponential loss is least where ``H = log(p / (1 - p)) / 2``, p being the probability
     of the class against all others. So ``predict_proba`` gives the sigmoids of ``2 H``, over
-    their sum. Of two classes both scores tell the same, that of the second and less that of
-    the first; their mean makes it the sigmoid of their difference.
+    their sum. Of two classes both scores are estimates of the same log-odds, one of them with
+    the sign turned; their mean makes it the sigmoid of their difference.
 
     References
     ----------

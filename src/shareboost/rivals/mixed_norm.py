@@ -57,12 +57,15 @@ class MixedNormClassifier(Rival):
     n_features : int or None, default=None
         Where the path ends: before the first minimiser that uses more features. Where ``path``
         is a number, up to 10 more alphas are then tried between the last two, to come nearer
-        to as many as are allowed. None: at the smallest alpha.
+        to as many as are allowed. It ends with fewer where the smallest alpha needs no more:
+        then lower ``path_ratio``. None: at the smallest alpha.
     refit : bool, default=False
         Whether the weights of the features that a minimiser uses are fit again without the
         norm, which also shrinks weights that it does not remove. The minima themselves stay
-        what they are. Where the features separate the classes, the weights grow until the
-        gradient is below 1e-5.
+        what they are.
+    refit_alpha : float, default=0.0
+        The weight of a Frobenius penalty in the refit, as ShareBoost's ``alpha``. With 0,
+        where the features separate the classes, weights grow until the gradient is below 1e-5.
     tol : float, default=1e-6
         Every minimum meets its conditions to this: the gradient of L is within ``tol`` of
         what the norm's subdifferential allows, for every feature of the pool. Where the least
@@ -134,6 +137,7 @@ class MixedNormClassifier(Rival):
         "path_ratio": [Interval(Real, 0, 1, closed="neither")],
         "n_features": [Interval(Integral, 1, None, closed="left"), None],
         "refit": ["boolean"],
+        "refit_alpha": [Interval(Real, 0, np.inf, closed="left")],
         "tol": [Interval(Real, 0, np.inf, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         **{name: ShareBoostClassifier._parameter_constraints[name] for name in SHARED},
@@ -151,6 +155,7 @@ class MixedNormClassifier(Rival):
         path_ratio: float = 0.01,
         n_features: int | None = None,
         refit: bool = False,
+        refit_alpha: float = 0.0,
         tol: float = 1e-6,
         max_iter: int = 10000,
         margin: float = 1.0,
@@ -165,6 +170,7 @@ class MixedNormClassifier(Rival):
         self.path_ratio = path_ratio
         self.n_features = n_features
         self.refit = refit
+        self.refit_alpha = refit_alpha
         self.tol = tol
         self.max_iter = max_iter
         self.margin = margin
@@ -192,7 +198,7 @@ class MixedNormClassifier(Rival):
             most=np.inf if self.n_features is None or self.alpha is not None else self.n_features,
             tol=self.tol,
             max_iter=self.max_iter,
-            refit=self.refit,
+            refit=self.refit_alpha if self.refit else None,
         )
         return NormPath(sample, pool.widen(), n_classes, self.fit_intercept, plan)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..pools import Pool
 from ..refit import Refit, Status
 from ..rows import Rows
 from ..samples import Sample
-from .active_atoms import ActiveAtoms, Atoms, Minimum
+from .active_atoms import ActiveAtoms, Minimum
 from .norms import Norm
 
 Vector = NDArray[np.float64]
@@ -26,8 +27,8 @@ Matrix = NDArray[np.float64]
 # Where the next alpha of a path would use too many features, so many are tried between.
 BISECTIONS = 10
 # The refit without the norm ends at this gradient, as a run of ShareBoost does by default. A
-# Frobenius penalty far too small to be felt settles what the data leave open.
-REFIT_TOL, REFIT_ALPHA = 1e-5, 1e-9
+# Frobenius penalty too small to be felt settles what the data leave open.
+REFIT_TOL, LEAST_REFIT_ALPHA = 1e-5, 1e-9
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Plan:
     most: float  # features
     tol: float
     max_iter: int
-    refit: bool
+    refit: float | None  # the weight of its Frobenius penalty; None: no refit
 
 
 class NormPath:
@@ -87,7 +88,8 @@ class NormPath:
         self.n_classes = n_classes
         self.intercept = intercept
         self.plan = plan
-        self.n_steps = plan.alphas if isinstance(plan.alphas, int) else 1 + plan.alphas.size
+        given = plan.alphas
+        self.n_steps: int | None = given if isinstance(given, int) else 1 + given.size
         self.stop_reason = ""
         self.trouble: str | None = None
 
@@ -97,7 +99,7 @@ class NormPath:
         with Rows(*self.sample, self.pool, self.n_classes, self.intercept) as rows:
             self._started = perf_counter()
             self._problem = ActiveAtoms(rows, plan.loss, plan.norm, plan.tol, plan.max_iter)
-            self._free = _Unpenalised(rows.twin(), plan) if plan.refit else None
+            self._free = None if plan.refit is None else _WithoutNorm(rows.twin(), plan, plan.refit)
             self._late: list[Minimum] = []
             self._most_used = 0
             minimum = self._problem.without_atoms()
@@ -148,7 +150,7 @@ class NormPath:
         atoms, W, loss = tuple(minimum.atoms.tolist()), minimum.weights.T, minimum.loss
         iterations = minimum.iterations
         if self._free is not None:
-            free = self._free.refit(minimum.atoms)
+            free = self._free.refit(minimum)
             atoms, W, loss = free.atoms, free.W, free.loss
             iterations += free.iterations
         seconds = perf_counter() - self._started
@@ -157,56 +159,64 @@ class NormPath:
 
     def _trouble(self) -> str | None:
         """Return what of the path is not as it was asked for, and what to change."""
+        found = []
         if self._late:
             late = self._late[-1]
             others = f" So did {len(self._late) - 1} others." if self._late[1:] else ""
-            return (
+            found.append(
                 f"The minimum for alpha={late.alpha:.3g} misses its conditions by "
                 f"{late.violation:.2g}, where {self._problem.tol:.2g} was asked for.{others} Raise "
                 f"max_iter={self.plan.max_iter} or tol, or end the path at a larger alpha."
             )
         if self.stop_reason is StopReason.N_FEATURES and not self._most_used:
-            return (
+            found.append(
                 "The first minimum that uses any features uses more than "
                 f"n_features={self.plan.most}: the classifier uses none. Give larger alphas, or "
                 "allow more features."
             )
-        late_refit = self._free.late if self._free is not None else None
-        if late_refit is None:
-            return None
-        return (
-            f"A refit without the penalty ended with a gradient of {late_refit.gradient:.2g} where "
-            f"{late_refit.tolerance:.2g} was asked for. {late_refit.advice}"
-        )
+        if self._free is not None and (refit := self._free.late) is not None:
+            found.append(
+                f"A refit without the norm ended with a gradient of {refit.gradient:.2g} where "
+                f"{refit.tolerance:.2g} was asked for. {refit.advice}"
+            )
+        return " ".join(found) or None
 
 
-class _Unpenalised:
-    """Weights without any penalty, of one set of atoms after the other."""
+class _WithoutNorm:
+    """Weights that no norm shrinks, of one set of atoms after the other."""
 
-    def __init__(self, rows: Rows, plan: Plan):
+    def __init__(self, rows: Rows, plan: Plan, alpha: float):
         self.rows = rows
         self.late: Status | None = None  # the last refit that ended above its tolerance
-        self._refit = Refit(plan.loss, Frobenius(), REFIT_ALPHA, "lbfgs", plan.max_iter)
+        alpha = max(alpha, LEAST_REFIT_ALPHA)
+        self._refit = Refit(plan.loss, Frobenius(), alpha, "lbfgs", plan.max_iter)
         self._last: Refitted | None = None
 
-    def refit(self, atoms: Atoms) -> Refitted:
-        """Return the weights, sought from those of the last set; the same ones for the same set."""
-        wanted = set(atoms.tolist())
-        if self._last is not None and wanted == set(self._last.atoms):
+    def refit(self, minimum: Minimum) -> Refitted:
+        """Return the weights, sought from the minimum's; the same ones again for the same set."""
+        wanted = minimum.atoms.tolist()
+        if self._last is not None and set(wanted) == set(self._last.atoms):
             return replace(self._last, iterations=0)
-        rows, W = self.rows, np.zeros((self.rows.n_classes, self.rows.n_columns))
-        if self._last is not None:
-            W = self._last.W
+        rows = self.rows
         for place in reversed(range(len(rows.chosen))):
             if rows.chosen[place].atom not in wanted:
-                gone = slice(*rows.starts[rows.intercept + place :][:2])
-                W = np.delete(W, gone, axis=1)
                 rows.remove(place)
-        for atom in atoms.tolist():
+        for atom in wanted:
             if atom not in rows.atoms:
                 rows.append(atom)
-        W, status = self._refit(rows, W, REFIT_TOL)
+        W, status = self._refit(rows, self._start(minimum), REFIT_TOL)
         if not status.converged:
             self.late = status
         self._last = Refitted(rows.atoms, W, status.loss, status.iterations)
         return self._last
+
+    def _start(self, minimum: Minimum) -> Matrix:
+        """Return the minimum's weights in the order of the rows' columns."""
+        first = int(self.rows.intercept)
+        atoms = minimum.atoms.tolist()
+        edges = np.cumsum([first, *(self.rows.pool.scales(atom).size for atom in atoms)])
+        own = {
+            atom: minimum.weights[slice(*edge)]
+            for atom, edge in zip(atoms, pairwise(edges), strict=True)
+        }
+        return np.concatenate([minimum.weights[:first], *(own[a] for a in self.rows.atoms)]).T

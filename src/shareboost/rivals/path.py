@@ -80,24 +80,34 @@ class RivalPath(ModelPath):
         return replace(self, **self._used_by(steps), steps=steps, stop_reason=StopReason.N_FEATURES)
 
     def _place(self, t: int) -> int:
-        if not isinstance(t, (int, np.integer)) or isinstance(t, bool) or t < 0:
+        most = int(self.n_features.max())
+        if not isinstance(t, (int, np.integer)) or isinstance(t, bool) or not 0 <= t <= most:
             raise ValueError(
-                f"t={t!r} is not valid for at: it takes a number of features, from 0 to "
-                f"{self.n_features.max()}."
+                f"t={t!r} is not valid for at: it takes a number of features, from 0 to {most}."
             )
         return int(np.flatnonzero(self.n_features <= t)[-1])
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a step as a pandas frame, with the details that the rival tells."""
         pd = pandas_for("n_features, losses and seconds")
+        details = {
+            name: [step.details[name] for step in self]
+            for name in (self.steps[0].details if self.steps else {})
+        }
+        if "atom" in details:
+            names = dict(
+                zip(
+                    self.features.ids.tolist(),
+                    self.features.atom_names(self.input_names),
+                    strict=True,
+                )
+            )
+            details["name"] = [names.get(atom, "") for atom in details["atom"]]
         return pd.DataFrame(
             {
                 "n_features": self.n_features,
                 "loss": self.losses,
-                **{
-                    name: [step.details[name] for step in self]
-                    for name in (self.steps[0].details if self.steps else {})
-                },
+                **details,
                 "seconds": self.seconds,
                 "iterations": [step.iterations for step in self],
                 "atoms": [step.atoms for step in self],

@@ -34,7 +34,6 @@ class Solution(NamedTuple):
     """Where the method ended."""
 
     point: Point
-    gradient: Matrix  # of the loss there
     violation: float  # of the conditions of a minimum, the largest of any group or intercept
     iterations: int
     curvature: float  # the last estimate
@@ -77,7 +76,7 @@ def minimise(
     ahead, gradient = last, loss.gradient(last)
     violation = problem.violation(weights, gradient)
     if violation <= tol:
-        return Solution(last, gradient, violation, 0, curvature)
+        return Solution(last, violation, 0, curvature)
     steepest, momentum = loss.steepest, 1.0
     for iteration in range(1, max_iter + 1):
         while True:
@@ -96,10 +95,9 @@ def minimise(
         least = float(np.finfo(np.float64).eps * np.abs(new.weights).max(initial=0.0))
         last_one = iteration == max_iter or longest <= least  # rounding: it leads nowhere
         if curvature * longest <= NEAR * tol or last_one:
-            at_new = loss.gradient(new)
-            violation = problem.violation(new.weights, at_new)
+            violation = problem.violation(new.weights, loss.gradient(new))
             if violation <= tol or last_one:
-                return Solution(new, at_new, violation, iteration, curvature)
+                return Solution(new, violation, iteration, curvature)
         if np.vdot(ahead.weights - new.weights, new.weights - last.weights) > 0.0:
             momentum = 1.0
         before, momentum = momentum, (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
