@@ -29,7 +29,9 @@ print(*{name.split(".")[0] for name in set(sys.modules) - before})
 
 
 def test_import_leaves_clustering_and_compiling_for_when_they_are_needed():
-    code = "import sys, shareboost.pools, shareboost.datasets; print(*sys.modules)"
+    code = (
+        "import sys, shareboost.pools, shareboost.datasets, shareboost.rivals; print(*sys.modules)"
+    )
     assert not {"numba", "sklearn.cluster"} & set(python(code).split())
 
 
@@ -38,7 +40,9 @@ def test_the_version_is_the_installed_one_and_in_the_change_log():
     assert f"## {shareboost.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/pools.md", "docs/choosing.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/pools.md", "docs/choosing.md", "docs/rivals.md"]
+)
 def test_the_python_of_the_pages_runs(page):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
     assert blocks
