@@ -26,7 +26,7 @@ every_rival = pytest.mark.parametrize("rival", RIVALS.values(), ids=RIVALS)
 @every_rival
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.int64, np.float16, np.float32])
 def test_integers_and_short_floats_equal_float64(digits, rival, dtype):
-    X, y = digits
+    X, y = digits[0][:400], digits[1][:400]
     plain, clf = clone(rival).fit(X, y), clone(rival).fit(X.astype(dtype), y)
     assert np.array_equal(clf.selected_, plain.selected_)
     assert np.allclose(clf.decision_function(X), plain.decision_function(X), atol=0.02)
@@ -35,7 +35,7 @@ def test_integers_and_short_floats_equal_float64(digits, rival, dtype):
 @every_rival
 @pytest.mark.parametrize("format_", ["csr", "csc", "coo", "lil", "bsr"])
 def test_sparse_input_of_any_format_equals_dense(digits, rival, format_):
-    X, y = digits
+    X, y = digits[0][:400], digits[1][:400]
     S = sp.coo_array(X).asformat(format_)
     dense, clf = clone(rival).fit(X, y), clone(rival).fit(S, y)
     assert np.array_equal(clf.selected_, dense.selected_)
