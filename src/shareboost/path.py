@@ -192,13 +192,6 @@ class Path(ModelPath):
         """Return a path that may be extended while this one stays."""
         return replace(self, rounds=list(self.rounds))
 
-    def _names(self, atoms: list[int]) -> list[str]:
-        """Return the name of each atom; of one that was exchanged in its own round, its number."""
-        known = dict(
-            zip(self.features.ids.tolist(), self.features.atom_names(self.input_names), strict=True)
-        )
-        return [known.get(atom, str(atom)) for atom in atoms]
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row a round as a pandas frame.
 

@@ -140,7 +140,7 @@ class ActiveAtoms:
     ) -> Minimum:
         """Return a solution without the atoms that it has no weights for."""
         free = int(self.rows.intercept)
-        weights, starts = found.solution.point.weights, self._starts(found.atoms)
+        weights, starts = found.solution.point.weights, self.held.starts(found.atoms.tolist())
         sizes = self.norm.sizes(weights[free:], starts)
         widths = np.diff(starts, append=len(weights) - free)
         kept = np.concatenate([np.ones(free, dtype=bool), np.repeat(sizes > 0.0, widths)])
@@ -234,14 +234,6 @@ class ActiveAtoms:
         """Return atoms with the first others that may be held beside them."""
         others = others[~np.isin(others, atoms)][:MOST_TO_HOLD]
         most = HELD_BYTES // self.held.bytes_a_column
-        widths = self._widths(np.concatenate([atoms, others]))
+        widths = self.held.widths(np.concatenate([atoms, others]).tolist())
         room = int((np.cumsum(widths) <= most).sum()) - atoms.size
         return np.concatenate([atoms, others[: max(FEWEST_TO_JOIN, room)]])
-
-    def _widths(self, atoms: Atoms) -> NDArray[np.intp]:
-        """Return the number of columns of each atom."""
-        return np.array([self.rows.pool.scales(atom).size for atom in atoms.tolist()], np.intp)
-
-    def _starts(self, atoms: Atoms) -> NDArray[np.intp]:
-        """Return where the columns of each atom start."""
-        return np.cumsum([0, *self._widths(atoms)])[:-1].astype(np.intp)

@@ -26,17 +26,29 @@ class HeldColumns:
         self.units: dict[int, tuple[Vector, Vector]] = {}  # centres and scales, of all met so far
         self._columns = [np.ones((int(rows.intercept), block.y.size)) for block in rows.blocks]
         self._places: dict[int, NDArray[np.intp]] = {}  # of the atoms' columns
+        self._widths: dict[int, int] = {}  # of all atoms that were asked for
 
     @property
     def bytes_a_column(self) -> int:
         """What a column takes."""
         return 8 * sum(block.y.size for block in self.rows.blocks)
 
+    def widths(self, atoms: Sequence[int]) -> list[int]:
+        """Return the number of columns of each atom, held or not."""
+        for atom in atoms:
+            if atom not in self._widths:
+                self._widths[atom] = self.rows.pool.scales(atom).size
+        return [self._widths[atom] for atom in atoms]
+
+    def starts(self, atoms: Sequence[int]) -> NDArray[np.intp]:
+        """Return where the weights of each atom start, after the intercept's."""
+        return np.cumsum([0, *self.widths(atoms)])[:-1].astype(np.intp)
+
     def hold(self, atoms: Sequence[int]) -> None:
         """Hold these atoms and no others, in that order."""
-        places, stop = {}, int(self.rows.intercept)
-        for atom in atoms:
-            start, stop = stop, stop + self.rows.pool.scales(atom).size
+        places, stop = {}, self._free
+        for atom, width in zip(atoms, self.widths(atoms), strict=True):
+            start, stop = stop, stop + width
             places[atom] = np.arange(start, stop)
         new = [atom for atom in atoms if atom not in self._places]
         kept = [atom for atom in atoms if atom in self._places]
@@ -60,9 +72,7 @@ class HeldColumns:
         if list(atoms) != list(self._places):
             index = self._index(atoms, self._places)
             columns = list(self.rows.map(lambda held: held[index], columns))
-        widths = [self._places[atom].size for atom in atoms]
-        starts = np.cumsum([0, *widths])[:-1].astype(np.intp)
-        return LossOnColumns(self.rows, loss, columns, starts)
+        return LossOnColumns(self.rows, loss, columns, self.starts(atoms))
 
     @property
     def _free(self) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -13,22 +12,18 @@ from numpy.typing import NDArray
 
 from ..losses import Loss
 from ..path import StopReason
-from ..penalties import Frobenius
 from ..pools import Pool
-from ..refit import Refit, Status
 from ..rows import Rows
 from ..samples import Sample
 from .active_atoms import ActiveAtoms, Minimum
 from .norms import Norm
+from .without_norm import WithoutNorm
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 # Where the next alpha of a path would use too many features, so many are tried between.
 BISECTIONS = 10
-# The refit without the norm ends at this gradient, as a run of ShareBoost does by default. A
-# Frobenius penalty too small to be felt settles what the data leave open.
-REFIT_TOL, LEAST_REFIT_ALPHA = 1e-5, 1e-9
 
 
 @dataclass(frozen=True)
@@ -53,16 +48,6 @@ class NormStep:
     def details(self) -> dict[str, Any]:
         """The weight of the norm, the norm, and how exact the minimum is."""
         return {"alpha": self.alpha, "norm": self.size, "violation": self.violation}
-
-
-@dataclass(frozen=True)
-class Refitted:
-    """Weights without the norm."""
-
-    atoms: tuple[int, ...]  # in the order of their columns
-    W: Matrix  # (k, intercept + columns)
-    loss: float
-    iterations: int
 
 
 @dataclass(frozen=True)
@@ -99,7 +84,9 @@ class NormPath:
         with Rows(*self.sample, self.pool, self.n_classes, self.intercept) as rows:
             self._started = perf_counter()
             self._problem = ActiveAtoms(rows, plan.loss, plan.norm, plan.tol, plan.max_iter)
-            self._free = None if plan.refit is None else _WithoutNorm(rows.twin(), plan, plan.refit)
+            self._free: WithoutNorm | None = None
+            if plan.refit is not None:
+                self._free = WithoutNorm(rows.twin(), plan.loss, plan.refit, plan.max_iter)
             self._late: list[Minimum] = []
             self._most_used = 0
             minimum = self._problem.without_atoms()
@@ -180,43 +167,3 @@ class NormPath:
                 f"{refit.tolerance:.2g} was asked for. {refit.advice}"
             )
         return " ".join(found) or None
-
-
-class _WithoutNorm:
-    """Weights that no norm shrinks, of one set of atoms after the other."""
-
-    def __init__(self, rows: Rows, plan: Plan, alpha: float):
-        self.rows = rows
-        self.late: Status | None = None  # the last refit that ended above its tolerance
-        alpha = max(alpha, LEAST_REFIT_ALPHA)
-        self._refit = Refit(plan.loss, Frobenius(), alpha, "lbfgs", plan.max_iter)
-        self._last: Refitted | None = None
-
-    def refit(self, minimum: Minimum) -> Refitted:
-        """Return the weights, sought from the minimum's; the same ones again for the same set."""
-        wanted = minimum.atoms.tolist()
-        if self._last is not None and set(wanted) == set(self._last.atoms):
-            return replace(self._last, iterations=0)
-        rows = self.rows
-        for place in reversed(range(len(rows.chosen))):
-            if rows.chosen[place].atom not in wanted:
-                rows.remove(place)
-        for atom in wanted:
-            if atom not in rows.atoms:
-                rows.append(atom)
-        W, status = self._refit(rows, self._start(minimum), REFIT_TOL)
-        if not status.converged:
-            self.late = status
-        self._last = Refitted(rows.atoms, W, status.loss, status.iterations)
-        return self._last
-
-    def _start(self, minimum: Minimum) -> Matrix:
-        """Return the minimum's weights in the order of the rows' columns."""
-        first = int(self.rows.intercept)
-        atoms = minimum.atoms.tolist()
-        edges = np.cumsum([first, *(self.rows.pool.scales(atom).size for atom in atoms)])
-        own = {
-            atom: minimum.weights[slice(*edge)]
-            for atom, edge in zip(atoms, pairwise(edges), strict=True)
-        }
-        return np.concatenate([minimum.weights[:first], *(own[a] for a in self.rows.atoms)]).T

@@ -95,14 +95,7 @@ class RivalPath(ModelPath):
             for name in (self.steps[0].details if self.steps else {})
         }
         if "atom" in details:
-            names = dict(
-                zip(
-                    self.features.ids.tolist(),
-                    self.features.atom_names(self.input_names),
-                    strict=True,
-                )
-            )
-            details["name"] = [names.get(atom, "") for atom in details["atom"]]
+            details["name"] = self._names(details["atom"])
         return pd.DataFrame(
             {
                 "n_features": self.n_features,

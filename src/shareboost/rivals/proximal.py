@@ -26,6 +26,8 @@ from .norms import Norm
 FALL = 0.98
 # By what it rises where a step shows that it is too low: at least, and at most.
 RISE = (1.1, 2.0)
+# A step shorter than this share of the largest weight is rounding.
+ROUNDING = float(np.finfo(np.float64).eps)
 # The gradient at the new point is worth its price where the step was so near the tolerance.
 NEAR = 3.0
 
@@ -92,7 +94,7 @@ def minimise(
                 f"The loss is {new.loss}: the margin or the scale of the columns is too large."
             )
         longest = float(np.abs(way).max(initial=0.0))
-        least = float(np.finfo(np.float64).eps * np.abs(new.weights).max(initial=0.0))
+        least = ROUNDING * float(np.abs(new.weights).max(initial=0.0))
         last_one = iteration == max_iter or longest <= least  # rounding: it leads nowhere
         if curvature * longest <= NEAR * tol or last_one:
             violation = problem.violation(new.weights, loss.gradient(new))
