@@ -5,7 +5,7 @@ BIN := .venv/bin
 SHAREBOOST_DATA ?= $(abspath ../shared/data)
 export SHAREBOOST_DATA
 
-.PHONY: demo test lint install evidence clean
+.PHONY: demo test lint install evidence bench bench-quick clean
 
 demo: .venv/installed
 	@$(BIN)/python -m shareboost.demo
@@ -21,7 +21,7 @@ lint: .venv/installed-test
 install: .venv/installed-test
 
 # The tables of docs/defaults.md, docs/figures.md, docs/choosing.md and docs/rivals.md.
-evidence: .venv/installed-test
+evidence: .venv/installed-bench
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/pool_defaults.py
 	$(BIN)/python benchmarks/figures.py
@@ -29,9 +29,24 @@ evidence: .venv/installed-test
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0
 	$(BIN)/python benchmarks/choosing.py
-	$(PYTHON) -m venv .venv/adelie  # it needs an older NumPy
-	.venv/adelie/bin/python -m pip install --quiet --disable-pip-version-check 'numpy<2' adelie==1.1.52
-	$(BIN)/python benchmarks/rivals.py --adelie .venv/adelie/bin/python
+	$(BIN)/python benchmarks/rivals.py --adelie .venv/older/bin/python
+
+# docs/benchmarks.md: speed beside peers and limits. The quick form takes less than 5 minutes.
+BENCH := $(BIN)/python benchmarks/bench.py --older .venv/older/bin/python
+
+bench: .venv/installed-bench
+	$(BENCH) --docs
+
+bench-quick: .venv/installed-bench
+	$(BENCH) --quick --json .bench/quick.json
+
+# abess and adelie need an older NumPy.
+.venv/installed-bench: pyproject.toml .venv/installed-test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(PYTHON) -m venv .venv/older
+	.venv/older/bin/python -m pip install --quiet --disable-pip-version-check 'numpy<2' \
+		abess==0.4.11 adelie==1.1.52
+	@touch $@
 
 .venv/installed: pyproject.toml
 	$(PYTHON) -m venv .venv

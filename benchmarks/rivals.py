@@ -1,7 +1,7 @@
 """The paper's rivals: errors against features, the mixed norm against adelie, JointBoost's rounds.
 
-    python -m venv .venv/adelie && .venv/adelie/bin/pip install "numpy<2" adelie==1.1.52
-    python benchmarks/rivals.py [--adelie .venv/adelie/bin/python] [--only errors norms rounds]
+    make .venv/installed-bench   # adelie, with the older NumPy that it needs, in .venv/older
+    python benchmarks/rivals.py [--adelie .venv/older/bin/python] [--only errors norms rounds]
 
 Prints the Markdown tables of docs/rivals.md. Official splits; no test set chooses anything.
 Without --adelie its lines are left out. Needs Isolet, Pendigits and Satimage (see

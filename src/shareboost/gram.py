@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg.blas import dtrsm
 
 Matrix = NDArray[np.float64]
 
@@ -22,7 +23,7 @@ class Panel(NamedTuple):
     """Some rows of a lower triangular matrix."""
 
     across: Matrix  # (rows, start), left of the diagonal block
-    corner: Matrix  # (rows, rows), lower triangular
+    corner: Matrix  # (rows, rows), lower triangular, stored by columns as BLAS reads it
 
     @property
     def start(self) -> int:
@@ -55,7 +56,7 @@ class Factor:
         W = Z.copy()
         for panel in reversed(self.panels):
             mine = W[:, panel.start : panel.stop]
-            mine[:] = _solved(panel.corner, mine, trans="T")
+            mine[:] = _solved(panel.corner, mine, transposed=False)
             W[:, : panel.start] -= mine @ panel.across
         return W
 
@@ -65,7 +66,7 @@ class Factor:
         for panel in self.panels:
             mine = Z[:, panel.start : panel.stop]
             mine -= Z[:, : panel.start] @ panel.across.T
-            mine[:] = _solved(panel.corner, mine, trans="N")
+            mine[:] = _solved(panel.corner, mine, transposed=True)
         return Z
 
 
@@ -169,9 +170,14 @@ class Gram:
         left = np.concatenate([border[:, :start] for border in borders])
         across = Factor(self._panels).divide_transposed(left)
         corner -= across @ across.T
-        panel = Panel(across, cholesky(corner, lower=True, check_finite=False))
-        self._panels = [*self._panels, panel]
+        factor = cholesky(np.asfortranarray(corner), lower=True, check_finite=False)
+        self._panels = [*self._panels, Panel(across, np.asfortranarray(factor))]
 
 
-def _solved(corner: Matrix, rows: Matrix, trans: str) -> Matrix:
-    return solve_triangular(corner, rows.T, lower=True, trans=trans, check_finite=False).T
+def _solved(corner: Matrix, rows: Matrix, transposed: bool) -> Matrix:
+    """Return ``rows corner^-1`` or, of the transposed corner, ``rows corner^-T``.
+
+    By BLAS itself: a refit solves some thousand small systems, and SciPy's ``solve_triangular``
+    would take longer to look at them than to solve them.
+    """
+    return dtrsm(1.0, corner, rows.T, lower=True, trans_a=not transposed).T

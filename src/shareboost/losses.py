@@ -63,11 +63,6 @@ class Loss(ABC):
         """Return the Hessian of the total loss in the scores times ``direction``, (k, n)."""
 
     @staticmethod
-    @abstractmethod
-    def mean_curvature(rho: Floats, weight: Floats) -> Floats:
-        """Return the mean over classes of the Hessian's diagonal for each example, (n,)."""
-
-    @staticmethod
     def curvatures(residual: Floats, weight: Floats) -> Floats:
         """Return the Hessian's diagonal, ``weight * rho * (1 - rho)``, (k, n), from the residual.
 
@@ -75,6 +70,13 @@ class Loss(ABC):
         """
         size = np.abs(residual)
         return size * (1.0 - size / weight)
+
+    @staticmethod
+    def total_curvature(residual: Floats, weight: Floats) -> float:
+        """Return the sum over classes and examples of ``curvatures``."""
+        from .kernels.softmax import total_curvature
+
+        return float(total_curvature(residual, weight))
 
 
 @dataclass(frozen=True)
@@ -95,20 +97,15 @@ class LogisticLoss(Loss):
         residual of a confident example is rounded away: both are sums of positive
         terms in any precision.
         """
-        examples = np.arange(y.size)
+        from .kernels.softmax import lead, residual_of
+
+        own, rest, total = np.empty((3, y.size), dtype=scores.dtype)
+        # Taking the margin off the true class equals adding it to all the others.
+        lead(scores, y, self.margin, own)  # own <= 0
         with np.errstate(under="ignore"):
-            # Taking the margin off the true class equals adding it to all the others.
-            scores[y, examples] -= scores.dtype.type(self.margin)
-            scores -= scores.max(axis=0)
-            own = scores[y, examples]  # (n,), <= 0
             np.exp(scores, out=scores)
-            own_exp = scores[y, examples]
-            scores[y, examples] = 0.0
-            rest = scores.sum(axis=0)  # (n,), all classes but the true one
-            total = rest + own_exp
+            residual_of(scores, y, weight, rest, total)
             losses = np.where(own == 0.0, np.log1p(rest), np.log(total) - own)
-            scores[y, examples] = -rest
-            scores *= weight / total
         return float(np.dot(losses.astype(np.float64), weight))
 
     @staticmethod
@@ -125,11 +122,6 @@ class LogisticLoss(Loss):
         product -= rho * product.sum(axis=0)
         product *= weight
         return product
-
-    @staticmethod
-    def mean_curvature(rho: Floats, weight: Floats) -> Floats:
-        """Return the mean over classes of the Hessian's diagonal for each example, (n,)."""
-        return weight * (1.0 - np.einsum("qn,qn->n", rho, rho)) / rho.shape[0]
 
 
 @dataclass(frozen=True)
@@ -172,8 +164,3 @@ class BinaryLogisticLoss(Loss):
     def curvature_product(rho: Floats, weight: Floats, direction: Floats) -> Floats:
         """Return the second derivative of the total loss times ``direction``, (1, n)."""
         return weight * rho * (1.0 - rho) * direction
-
-    @staticmethod
-    def mean_curvature(rho: Floats, weight: Floats) -> Floats:
-        """Return the second derivative for each example, (n,)."""
-        return weight * rho[0] * (1.0 - rho[0])

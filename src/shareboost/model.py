@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,10 @@ from numpy.typing import NDArray
 
 from .pools import Features
 
-# Columns of this many bytes are computed at a time.
-CHUNK_BYTES = 1 << 26
+# Columns of about this many bytes are computed at a time, and rows of at least so many: what a
+# step leaves is then still in a cache when the next one comes.
+CHUNK_BYTES = 1 << 20
+CHUNK_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -23,13 +26,40 @@ class Model:
     intercept: NDArray[np.float64]  # (k,)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of every class for every row of X, (rows, k).
+        """Return the score of every class for every row of X, (rows, k)."""
+        found = np.empty((X.shape[0], self.intercept.size))
+        for rows, scores in self._scored(X):
+            found[rows] = scores.T
+        return found
 
-        Rows are taken some at a time, so that the columns are never all in memory.
+    def best(self, X: Any) -> NDArray[np.intp]:
+        """Return the place of the highest score of every row of X, the first of equals, (rows,).
+
+        No score is kept, and the largest is found one class at a time for all rows of a
+        chunk: NumPy's ``argmax`` of each row takes longer than the scores themselves.
         """
-        n = X.shape[0]
-        step = max(1, CHUNK_BYTES // (8 * max(1, self.features.n_columns)))
-        if n <= step:
-            return np.asarray(self.features.columns(X) @ self.coef.T) + self.intercept
-        X = X.tocsr() if hasattr(X, "tocsr") else X
-        return np.concatenate([self.scores(X[i : i + step]) for i in range(0, n, step)])
+        kind = np.min_scalar_type(self.intercept.size - 1).type
+        best = np.zeros(X.shape[0], dtype=kind)
+        for rows, (largest, *others) in self._scored(X):
+            for q, scores in enumerate(others, start=1):
+                above = np.multiply(scores > largest, kind(q))  # q, which is more than any before
+                np.maximum(best[rows], above, out=best[rows])
+                np.maximum(largest, scores, out=largest)
+        return best.astype(np.intp)
+
+    def _scored(self, X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+        """Yield ranges of rows and the scores there, (k, rows); never all columns at once."""
+        whole = None
+        if isinstance(X, np.ndarray):
+            whole = self.features.on_input(self.coef, X.shape[1])
+        coef = self.coef if whole is None else whole
+        step = max(CHUNK_ROWS, CHUNK_BYTES // (8 * max(1, coef.shape[1])))
+        if X.shape[0] > step and hasattr(X, "tocsr"):
+            X = X.tocsr()
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            columns = self.features.columns(X[rows]) if whole is None else X[rows]
+            # Converted first: NumPy's own conversion of a transposed matrix is slow.
+            scores: NDArray[np.float64] = coef @ columns.astype(np.float64, copy=False).T
+            scores += self.intercept[:, None]
+            yield rows, scores

@@ -41,8 +41,8 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the highest score for each row; ties go to the first class."""
-        scores = self._scores(X)
-        return self.classes_[scores.argmax(axis=1)]
+        best = self._model().best(self._check_rows(X))
+        return self.classes_[best]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the softmax of the scores, (n_samples, n_classes).

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from copy import copy
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from .gram import Gram
 from .losses import Floats, Labels, Loss
 from .pools import Pool
 from .progress import track
-from .threads import single_threaded_blas
+from .threads import Workers, single_threaded_blas
 
 # Rows a block. Measured at 60000 x 200 columns, 10 classes, two threads: blocks of
 # 2048 and of 4096 evaluate the loss equally fast, smaller ones up to half slower.
@@ -56,6 +55,15 @@ class Removed(NamedTuple):
     chosen: Chosen
     columns: list[Floats]  # of each block
     gram: Gram
+
+
+class Evaluated(NamedTuple):
+    """What an evaluation found, whose residuals are still in the blocks."""
+
+    W: NDArray[np.float64]  # without columns of zeros at its end
+    loss: Loss
+    value: float
+    gradient: NDArray[np.float64]  # in the weights of these and perhaps more columns
 
 
 class Rows:
@@ -100,15 +108,15 @@ class Rows:
         self.chosen: list[Chosen] = []  # in the order of their columns
         self.gram = Gram(0.0)
         self.blocks: list[Block] = []
+        self._known: Evaluated | None = None  # columns appended since do not change it
         self._source = (X.tocsr() if hasattr(X, "tocsr") else X, y, weight)
         self._resources = ExitStack()
         self._map: Callable[..., Iterator[Any]] = map
 
     def __enter__(self) -> Self:
-        threads = self._resources.enter_context(single_threaded_blas)
-        if threads > 1:
-            executor = ThreadPoolExecutor(threads)
-            self._map = self._resources.enter_context(executor).map
+        workers = Workers(self._resources.enter_context(single_threaded_blas))
+        self._resources.callback(workers.close)
+        self._map = workers.map
         try:
             self._encode(*self._source)
             del self._source
@@ -206,6 +214,7 @@ class Rows:
 
     def reset(self, atoms: tuple[int, ...]) -> None:
         """Choose these atoms and no others, as if they had been appended one by one."""
+        self._known = None
         self.chosen = []
         self.gram = Gram(float(np.finfo(self.pool.dtype_).eps))
         if self.intercept:
@@ -242,6 +251,7 @@ class Rows:
 
     def remove(self, place: int) -> Removed:
         """Take out the atom at that place among the chosen ones; later ones move up."""
+        self._known = None
         start, stop = self.starts[self.intercept + place :][:2]
         n = self.n_columns
 
@@ -256,6 +266,7 @@ class Rows:
 
     def restore(self, removed: Removed) -> None:
         """Put an atom back to its place; nothing else may have changed since it was removed."""
+        self._known = None
         n = self.n_columns
         self.chosen.insert(removed.place, removed.chosen)
         start, stop = self.starts[self.intercept + removed.place :][:2]
@@ -294,15 +305,49 @@ class Rows:
     def evaluate(self, W: NDArray[np.float64], loss: Loss) -> tuple[float, NDArray[np.float64]]:
         """Return the total loss at W, (k, n_columns), and its gradient.
 
-        Leaves in every block the residual at W: step 3 of Algorithm 1.
+        Leaves in every block the residual at W: step 3 of Algorithm 1. A point that was just
+        evaluated is not evaluated again, nor one that only has more columns of weight zero; the
+        result is the same, to the last bit, as if it were.
         """
+        used = np.flatnonzero(W.any(axis=0))
+        n_used, n_asked = int(used[-1]) + 1 if used.size else 0, W.shape[1]
+        known = self._known
+        if known is None or known.loss != loss or not np.array_equal(known.W, W[:, :n_used]):
+            known = self._evaluated(W[:, :n_used], loss, n_asked)
+        elif (n_known := known.gradient.shape[1]) < n_asked:
+            (more,) = self.total(lambda block: (_correlated(block, n_known, n_asked),))
+            known = known._replace(gradient=np.hstack([known.gradient, more]))
+        self._known = known
+        return known.value, known.gradient[:, :n_asked].copy()
+
+    def leave(self, residuals: Iterable[Floats]) -> None:
+        """Leave other residuals, (k, n) of each block, instead of those of an evaluation."""
+        self._known = None
+        for block, residual in zip(self.blocks, residuals, strict=True):
+            block.residual[:] = residual
+
+    def _evaluated(self, W: NDArray[np.float64], loss: Loss, n_columns: int) -> Evaluated:
+        """Return the loss at W and its gradient in the first columns; leave the residuals."""
+        from .kernels.few_rows import add_product
+
+        self._known = None  # whatever happens on the way
+        weights = np.ascontiguousarray(W, dtype=self.pool.dtype_)
 
         @may_overflow
         def part(block: Block) -> tuple[float, Floats]:
-            columns = block.columns[: W.shape[1]]
-            np.matmul(W.astype(columns.dtype), columns, out=block.residual)
+            block.residual[:] = 0.0
+            add_product(weights, block.columns[: W.shape[1]], block.residual)
             value = loss.value_and_residual(block.residual, block.y, block.weight)
-            return value, block.residual @ columns.T
+            return value, _correlated(block, 0, n_columns)
 
         value, gradient = self.total(part)
-        return float(value), gradient
+        return Evaluated(W.copy(), loss, float(value), gradient)
+
+
+def _correlated(block: Block, start: int, stop: int) -> Floats:
+    """Return the residual times some of the block's columns, (k, stop - start)."""
+    from .kernels.few_rows import add_product_transposed
+
+    product = np.zeros((block.residual.shape[0], stop - start), dtype=block.residual.dtype)
+    add_product_transposed(block.residual, block.columns[start:stop], product)
+    return product

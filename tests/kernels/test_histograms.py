@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from shareboost.kernels.histograms import add_dense, add_sparse, running_sums, tag_of
+from shareboost.kernels.histograms import add_dense, add_stored, fill_common, running_sums
+from shareboost.pools.base import ByExample
 
 
 def twin_histogram(codes, residual, edges):
@@ -14,8 +15,8 @@ def twin_histogram(codes, residual, edges):
     return out
 
 
-def by_example(residual):
-    return np.ascontiguousarray(residual.T, dtype=np.float32)
+def by_example(residual, dtype=np.float32):
+    return ByExample.of(residual, np.dtype(dtype))
 
 
 def some_codes(seed, n, n_bins, k, dtype):
@@ -30,7 +31,8 @@ def test_dense_histograms_equal_their_twin(n, k, dtype):
     # More bins than rows take another way than fewer.
     codes, residual, edges = some_codes(0, n, [2, 7, 100, 250], k, dtype)
     out = np.ones((edges[-1], k))
-    add_dense(codes, by_example(residual), edges, tag_of(k), out)
+    rows = by_example(residual)
+    add_dense(codes, rows.rows, edges, rows.tag, out)
     assert np.allclose(out, 1.0 + twin_histogram(codes, residual, edges), atol=1e-4)
 
 
@@ -40,23 +42,28 @@ def test_dense_histograms_add_in_the_type_of_the_rows(n):
     codes, residual, edges = some_codes(3, n, [2, 100], 4, np.uint8)
     residual[:, ::3] *= 1e9
     out = np.zeros((edges[-1], 4))
-    add_dense(codes, np.ascontiguousarray(residual.T), edges, tag_of(4), out)
+    rows = by_example(residual, np.float64)
+    add_dense(codes, rows.rows, edges, rows.tag, out)
     assert np.allclose(out, twin_histogram(codes, residual, edges), rtol=1e-13, atol=1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 40, 301])
-def test_sparse_histograms_equal_the_dense_ones(n):
-    codes, residual, edges = some_codes(1, n, [3, 9, 200], 4, np.uint8)
-    zero_codes = np.array([1, 0, 150])
+@pytest.mark.parametrize("k", [4, 9])
+def test_stored_histograms_equal_the_dense_ones(n, k):
+    codes, residual, edges = some_codes(1, n, [3, 9, 200], k, np.uint8)
+    common = np.array([1, 0, 150])
     stored = np.random.default_rng(2).random(codes.shape) < 0.3
-    codes[~stored] = np.repeat(zero_codes[:, None], n, axis=1)[~stored]
+    codes[~stored] = np.repeat(common[:, None], n, axis=1)[~stored]
     place = sp.csc_array(stored.T)
     values = codes.T[place.tocoo().row, np.repeat(np.arange(3), np.diff(place.indptr))]
-    out = np.zeros((edges[-1], 4))
-    add_sparse(
-        values, place.indices, place.indptr, zero_codes, by_example(residual), edges, tag_of(4), out
-    )
-    assert np.allclose(out, twin_histogram(codes, residual, edges), atol=1e-4)
+    rows, out = by_example(residual), np.zeros((edges[-1] + 1, k))
+    for _ in range(2):  # two blocks that are alike
+        add_stored(values, place.indices, place.indptr, rows.rows, edges, rows.tag, out)
+    twin = 2.0 * twin_histogram(codes, residual, edges)
+    for _ in range(2):  # the second time changes nothing
+        fill_common(out, edges, common)
+        assert np.allclose(out[:-1], twin, atol=1e-4)
+    assert np.allclose(out[-1], 2.0 * residual.sum(axis=1), atol=1e-4)
 
 
 def test_running_sums_equal_their_twin():

@@ -220,6 +220,8 @@ def by_atom(of_columns: Vector, starts: NDArray[np.intp]) -> Vector:
 
 def best_places(worth: Vector, n: int | None) -> NDArray[np.intp]:
     """Return the places of the n largest numbers but -inf, the lower of equals first; None: all."""
+    if n == 1 and worth.max(initial=-np.inf) > -np.inf:
+        return np.array([np.argmax(worth)])
     places = np.flatnonzero(worth > -np.inf)
     if n is not None and n < places.size:  # sorting all of a large pool would take too long
         least = -np.partition(-worth[places], n - 1)[n - 1]

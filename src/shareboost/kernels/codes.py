@@ -1,4 +1,4 @@
-"""Sums of residuals times coded columns, and times their squares."""
+"""Sums of numbers of examples times coded columns, and times their squares."""
 
 from __future__ import annotations
 
@@ -14,36 +14,6 @@ Array = NDArray[Any]
 CHUNK = 1024
 # What the codes of squares are counted from: the middle of a byte.
 MIDDLE = 128
-
-
-@njit(cache=True, nogil=True, fastmath=True)
-def add_correlations(codes: Array, residual: Array, out: Array) -> None:
-    """Add ``residual @ codes.T`` to out.
-
-    codes (c, n), small integers; residual (k, n), float32; out (k, c), float64. The
-    innermost loop runs over rows, two classes at a time: one conversion of a code serves
-    both. Classes innermost would be six times slower.
-    """
-    k, n = residual.shape
-    for start in range(0, n, CHUNK):
-        stop = min(start + CHUNK, n)
-        for j in range(codes.shape[0]):
-            column = codes[j, start:stop]
-            for q in range(0, k - 1, 2):
-                one, two = residual[q, start:stop], residual[q + 1, start:stop]
-                a, b = np.float32(0.0), np.float32(0.0)
-                for i in range(stop - start):
-                    code = np.float32(column[i])
-                    a += code * one[i]
-                    b += code * two[i]
-                out[q, j] += a
-                out[q + 1, j] += b
-            if k % 2:
-                one = residual[k - 1, start:stop]
-                a = np.float32(0.0)
-                for i in range(stop - start):
-                    a += np.float32(column[i]) * one[i]
-                out[k - 1, j] += a
 
 
 @njit(cache=True, nogil=True, fastmath=True)

@@ -8,57 +8,48 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from . import WIDTH
+from .vectors import add_vector
+
 Array = NDArray[Any]
-
-
-def tag_of(n_classes: int) -> tuple[int, ...]:
-    """Return a tuple as long as there are classes.
-
-    A tuple's length is known when a kernel is compiled, so that its loop over classes is
-    unrolled: half the time of a loop of unknown length, for 10 classes.
-    """
-    return (0,) * n_classes
 
 
 @njit(cache=True, nogil=True)
 def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out: Array) -> None:
     """Add each row's residual to the bin of its code, for every column.
 
-    codes (c, n); rows (n, k), in whose type those of one call are added; edges (c + 1,),
+    codes (c, n); rows (n, width), in whose type those of one call are added; edges (c + 1,),
     where the bins of a column start; out (bins, k), float64.
     """
-    n = codes.shape[1]
+    n, width = codes.shape[1], rows.shape[1]
+    numbers = rows.ravel()
+    bins = np.empty((2, _most_bins(edges, n) * width), dtype=rows.dtype)
     for j in range(codes.shape[0]):
         start, n_bins = edges[j], edges[j + 1] - edges[j]
+        own = codes[j]
         if n_bins > n:  # clearing the bins would cost more than filling them
             for i in range(n):
-                b = start + np.intp(codes[j, i])
+                b = start + np.intp(own[i])
                 for q in range(len(tag)):
                     out[b, q] += rows[i, q]
             continue
         # Two sets of bins: equal codes in a row need not wait for each other.
-        even = np.zeros((n_bins, len(tag)), dtype=rows.dtype)
-        odd = np.zeros((n_bins, len(tag)), dtype=rows.dtype)
+        even, odd = bins[0, : n_bins * width], bins[1, : n_bins * width]
+        even[:] = 0
+        odd[:] = 0
         for i in range(0, n - 1, 2):
-            a, b = np.intp(codes[j, i]), np.intp(codes[j, i + 1])
-            for q in range(len(tag)):
-                even[a, q] += rows[i, q]
-            for q in range(len(tag)):
-                odd[b, q] += rows[i + 1, q]
+            _add_row(even, own[i], numbers, i, tag)
+            _add_row(odd, own[i + 1], numbers, i + 1, tag)
         if n % 2:
-            for q in range(len(tag)):
-                even[np.intp(codes[j, n - 1]), q] += rows[n - 1, q]
-        for b in range(n_bins):
-            for q in range(len(tag)):
-                out[start + b, q] += even[b, q] + odd[b, q]
+            _add_row(even, own[n - 1], numbers, n - 1, tag)
+        _add_bins(even, odd, tag, out[start : start + n_bins])
 
 
 @njit(cache=True, nogil=True)
-def add_sparse(
+def add_stored(
     codes: Array,
     examples: Array,
     pointers: Array,
-    zero_codes: Array,
     rows: Array,
     edges: Array,
     tag: tuple[int, ...],
@@ -66,22 +57,81 @@ def add_sparse(
 ) -> None:
     """Do what ``add_dense`` does, for columns that store only some of their rows.
 
-    codes and examples (stored,), of column j from ``pointers[j]`` to ``pointers[j + 1]``;
-    all other rows have the code ``zero_codes[j]``.
+    codes and examples (stored,), of column j from ``pointers[j]`` to ``pointers[j + 1]``. All
+    other rows of a column have one code in common, for whose bin see ``fill_common``: the last
+    row of out, (bins + 1, k), has the total of all rows.
     """
-    total = np.zeros(len(tag), dtype=np.float64)
+    total = out[out.shape[0] - 1]
     for i in range(rows.shape[0]):
         for q in range(len(tag)):
             total[q] += rows[i, q]
-    for j in range(zero_codes.size):
-        rest = total.copy()
-        for place in range(pointers[j], pointers[j + 1]):
-            i, b = examples[place], edges[j] + np.intp(codes[place])
-            for q in range(len(tag)):
-                out[b, q] += rows[i, q]
-                rest[q] -= rows[i, q]
+    width = rows.shape[1]
+    numbers = rows.ravel()
+    bins = np.empty((2, _most_bins(edges, rows.shape[0]) * width), dtype=rows.dtype)
+    for j in range(edges.size - 1):
+        first, n_bins = edges[j], edges[j + 1] - edges[j]
+        start, stop = np.intp(pointers[j]), np.intp(pointers[j + 1])
+        if n_bins > stop - start:
+            for place in range(start, stop):
+                b = first + np.intp(codes[place])
+                for q in range(len(tag)):
+                    out[b, q] += rows[examples[place], q]
+            continue
+        even, odd = bins[0, : n_bins * width], bins[1, : n_bins * width]
+        even[:] = 0
+        odd[:] = 0
+        for place in range(start, stop - 1, 2):
+            _add_row(even, codes[place], numbers, examples[place], tag)
+            _add_row(odd, codes[place + 1], numbers, examples[place + 1], tag)
+        if (stop - start) % 2:
+            _add_row(even, codes[stop - 1], numbers, examples[stop - 1], tag)
+        _add_bins(even, odd, tag, out[first : first + n_bins])
+
+
+@njit(cache=True, nogil=True)
+def _add_row(bins: Array, code: int, numbers: Array, example: int, tag: tuple[int, ...]) -> None:
+    """Add an example's numbers to the bin of its code, both padded to whole vectors."""
+    width = np.uintp(-(-len(tag) // WIDTH) * WIDTH)
+    to, source = np.uintp(code) * width, np.uintp(example) * width
+    for q in range(0, len(tag), WIDTH):
+        add_vector(bins, to + np.uintp(q), numbers, source + np.uintp(q))  # type: ignore[call-arg]
+
+
+@njit(cache=True, nogil=True)
+def _add_bins(even: Array, odd: Array, tag: tuple[int, ...], out: Array) -> None:
+    width = -(-len(tag) // WIDTH) * WIDTH
+    for b in range(out.shape[0]):
         for q in range(len(tag)):
-            out[edges[j] + zero_codes[j], q] += rest[q]
+            out[b, q] += even[b * width + q] + odd[b * width + q]
+
+
+@njit(cache=True, nogil=True)
+def _most_bins(edges: Array, limit: int) -> int:
+    """Return the most bins of a column that has at most ``limit`` of them."""
+    most = 0
+    for j in range(edges.size - 1):
+        n_bins = edges[j + 1] - edges[j]
+        if most < n_bins <= limit:
+            most = n_bins
+    return most
+
+
+@njit(cache=True, nogil=True)
+def fill_common(sums: Array, edges: Array, common: Array) -> None:
+    """Write what the rows that are not stored add to: the total less all other bins.
+
+    sums (bins + 1, k), as ``add_stored`` left them after all blocks; common (c,), the code
+    of those rows, which stored ones may have, too.
+    """
+    total, k = sums.shape[0] - 1, sums.shape[1]
+    for j in range(common.size):
+        own = edges[j] + common[j]
+        for q in range(k):
+            sums[own, q] = sums[total, q]
+        for b in range(edges[j], edges[j + 1]):
+            if b != own:
+                for q in range(k):
+                    sums[own, q] -= sums[b, q]
 
 
 @njit(cache=True, nogil=True)
@@ -90,7 +140,7 @@ def running_sums(sums: Array, edges: Array, out: Array) -> None:
 
     sums (bins, k), as made by ``add_dense``; out (k, atoms).
     """
-    k = sums.shape[1]
+    k = out.shape[0]
     running = np.empty(k)
     place = 0
     for j in range(edges.size - 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
+
+from ..kernels import WIDTH
 
 # Beyond this ratio of a column's size to its spread, float32 sums lose its variation.
 LARGEST_OFFSET_IN_FLOAT32 = 1e3
@@ -53,6 +55,13 @@ class Features(ABC):
     @abstractmethod
     def columns(self, X: Any) -> Any:
         """Return the atoms' columns for the rows of X, (rows, n_columns), in X's units."""
+
+    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
+        """Return the weights of X's own columns, (k, n_columns_in), that make the same scores.
+
+        None where the atoms are no columns of X, or so few that it pays to take them out.
+        """
+        return None
 
     @abstractmethod
     def names(self, input_names: Sequence[str]) -> list[str]:
@@ -247,6 +256,26 @@ class Pool(BaseEstimator, ABC):
 def by_example(rows: Floats, dtype: Any = np.float32) -> Floats:
     """Return the rows of classes as one row an example, (n, k)."""
     return np.ascontiguousarray(rows.T, dtype=dtype)
+
+
+class ByExample(NamedTuple):
+    """Numbers for each example and class, one row an example, as the kernels that add them."""
+
+    rows: Floats  # (n, width), zeros after the last class
+    n_classes: int
+
+    @classmethod
+    def of(cls, rows: Floats, dtype: np.dtype[Any]) -> ByExample:
+        """Return the numbers, given as (k, n)."""
+        k, n = rows.shape
+        wide = np.zeros((n, -(-k // WIDTH) * WIDTH), dtype=dtype)
+        wide[:, :k] = rows.T
+        return cls(wide, k)
+
+    @property
+    def tag(self) -> tuple[int, ...]:
+        """A tuple as long as there are classes."""
+        return (0,) * self.n_classes
 
 
 def sums_type(dtype: np.dtype[Any], offsets: Floats, sizes: Floats) -> np.dtype[Any]:

@@ -109,6 +109,9 @@ class Groups(Pool):
         check_is_fitted(self)
         return self.columns_.encode(X, rows)
 
+    def prepare(self, rows: Floats) -> Any:
+        return self.columns_.prepare(rows)
+
     def stats(
         self,
         data: Any,
@@ -118,20 +121,19 @@ class Groups(Pool):
         squares: bool = False,
     ) -> Floats:
         """Return the statistic of all columns, in the order of X."""
-        return self.columns_.stats(data, rows, part, out, squares)
+        return self.columns_.stats(data, rows, self._all_columns, out, squares)
 
     def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        return self.columns_.correlations(stats, part)[:, self.order_]
+        return self.columns_.correlations(stats, self._all_columns)[:, self.order_]
 
     def moments(
         self, stats: NDArray[np.float64], part: slice
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        first, second = self.columns_.moments(stats, part)
+        first, second = self.columns_.moments(stats, self._all_columns)
         return first[:, self.order_], second[:, self.order_]
 
     def columns(self, data: Any, atom: int) -> Floats:
-        found = data[:, self._members(atom)]
-        return (found.toarray() if sp.issparse(found) else found).T
+        return self.columns_.gathered(data, self._members(atom))
 
     def scales(self, atom: int) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -141,6 +143,10 @@ class Groups(Pool):
         check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
         return GroupFeatures(ids, self.labels_[ids], [self._members(atom) for atom in ids])
+
+    @property
+    def _all_columns(self) -> slice:
+        return slice(0, self.columns_.n_atoms_)
 
     def _members(self, atom: int) -> NDArray[np.intp]:
         return self.order_[self.starts_[atom] : self.starts_[atom + 1]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,15 +17,19 @@ from .base import (
     PART_BYTES,
     POWERS,
     Atoms,
+    ByExample,
     Features,
     Floats,
     Pool,
-    by_example,
     float_type,
     one_each,
     weights_or_ones,
 )
-from .thresholds import column_values, digits_apart, thresholds
+from .stored import Stored, example_type
+from .thresholds import byte_values, count_columns, digits_apart, is_bytes, thresholds
+
+# Dense columns are stored without their most frequent codes where those make up so much.
+MOSTLY_COMMON = 0.6
 
 
 @dataclass(frozen=True)
@@ -60,15 +64,6 @@ class StumpFeatures(Features):
         return StumpFeatures(
             self.ids[places], self.column[places], self.threshold[places], self.digits[places]
         )
-
-
-class _SparseCodes(NamedTuple):
-    """Codes of the stored entries of a block, column by column."""
-
-    codes: NDArray[np.unsignedinteger]
-    examples: NDArray[np.integer]
-    pointers: NDArray[np.integer]
-    n_examples: int
 
 
 class Stumps(Pool):
@@ -117,15 +112,18 @@ class Stumps(Pool):
             at_least("max_bins", self.max_bins, 2, "Stumps")
         one_of("scale", self.scale, POWERS, "Stumps")
         weight = weights_or_ones(X, weight)
-        cuts, squares, mostly = [], [], []
-        for values, own in column_values(X, weight):
-            cuts.append(thresholds(values, own, self.max_bins))
-            mass = np.bincount(_codes(values, cuts[-1]), own, minlength=cuts[-1].size + 1)
+        cuts, squares, mostly, common, shares = [], [], [], [], []
+        for column in count_columns(X, weight):
+            cuts.append(thresholds(column, self.max_bins))
+            codes = np.searchsorted(cuts[-1], column.values)
+            mass = np.bincount(codes, column.mass, minlength=cuts[-1].size + 1)
             below = np.cumsum(mass)[:-1] / mass.sum()
             # Summed from above: a tiny share is not the rounding of one less another.
             above = np.cumsum(mass[::-1])[-2::-1] / mass.sum()
             squares.append(below * above if centred else below)
             mostly.append((above < below) & centred)
+            common.append(int(np.argmax(mass)))
+            shares.append(mass.max() / mass.sum())
         self.scale_ = np.sqrt(np.concatenate([np.empty(0), *squares])) ** POWERS[self.scale]
         # Stumps that most rows pass. Their moments are those of the rows that do not: the
         # variance of a column of nearly all ones is no difference of two large sums.
@@ -133,7 +131,13 @@ class Stumps(Pool):
         self.thresholds_ = np.concatenate([np.empty(0), *cuts])
         # Where the atoms of each column start.
         self.starts_ = np.cumsum([0, *(cut.size for cut in cuts)])
-        self.zero_codes_ = np.array([np.searchsorted(cut, 0.0) for cut in cuts])
+        # The code that a block need not store, of each column; of dense ones the most frequent,
+        # where that saves work. A stored code takes three bytes or more.
+        if sp.issparse(X):
+            self.common_codes_ = np.array([np.searchsorted(cut, 0.0) for cut in cuts])
+        else:
+            self.common_codes_ = np.array(common)
+        self.stored_ = sp.issparse(X) or float(np.mean(shares)) > MOSTLY_COMMON
         self.n_atoms_ = int(self.starts_[-1])
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
         return self
@@ -156,42 +160,62 @@ class Stumps(Pool):
         check_is_fitted(self)
         dtype = np.min_scalar_type(int(np.diff(self.starts_).max(initial=0)))
         if sp.issparse(X):
-            block = X[rows].tocsc()
-            block.sum_duplicates()
-            codes = np.empty(block.nnz, dtype=dtype)
+            stored = Stored.of(X, rows)
+            codes = np.empty(stored.values.size, dtype=dtype)
             for j in range(X.shape[1]):
-                stored = slice(block.indptr[j], block.indptr[j + 1])
-                codes[stored] = _codes(block.data[stored], self._cuts(j))
-            return _SparseCodes(codes, block.indices, block.indptr, block.shape[0])
+                own = stored.range(j)
+                codes[own] = _codes(stored.values[own], self._cuts(j))
+            return stored._replace(values=codes)
         codes = np.empty((X.shape[1], rows.stop - rows.start), dtype=dtype)
-        for j in range(X.shape[1]):
-            codes[j] = _codes(X[rows, j], self._cuts(j))
-        return codes
+        if is_bytes(X.dtype):
+            from ..kernels.binning import look_up
 
-    def prepare(self, rows: Floats) -> Floats:
-        return by_example(rows, self.sums_dtype_)
+            known = byte_values(X.dtype)
+            tables = [np.searchsorted(self._cuts(j), known) for j in range(X.shape[1])]
+            look_up(X[rows].view(np.uint8), np.array(tables, dtype=dtype), codes)
+        else:
+            for j in range(X.shape[1]):
+                codes[j] = _codes(X[rows, j], self._cuts(j))
+        return self._uncommon(codes) if self.stored_ else codes
+
+    def _uncommon(self, codes: NDArray[np.unsignedinteger]) -> Stored:
+        """Return the codes of a block without the most frequent one of each column."""
+        from ..kernels.binning import store
+
+        counts = np.count_nonzero(codes != self.common_codes_[:, None], axis=1)
+        pointers = np.concatenate([[0], np.cumsum(counts)])
+        stored = np.empty(pointers[-1], dtype=codes.dtype)
+        examples = np.empty(pointers[-1], dtype=example_type(codes.shape[1]))
+        store(codes, self.common_codes_, pointers, stored, examples)
+        return Stored(stored, examples, pointers, codes.shape[1])
+
+    def prepare(self, rows: Floats) -> ByExample:
+        return ByExample.of(rows, self.sums_dtype_)
 
     def stats(
         self,
         data: Any,
-        rows: Floats,
+        rows: ByExample,
         part: slice,
         out: NDArray[np.float64] | None = None,
         squares: bool = False,
     ) -> Floats:
-        """Return the rows summed by code, (bins of the part, k); a stump is its own square."""
-        from ..kernels.histograms import add_dense, add_sparse, tag_of
+        """Return the rows summed by code, (bins of the part, k); a stump is its own square.
+
+        Where codes are stored, the common ones of the columns are left out, and one more row
+        has the sum of all rows.
+        """
+        from ..kernels.histograms import add_dense, add_stored
 
         first, last = self._columns_of(part)
         edges = self._bin_edges(first, last)
         if out is None:
-            out = np.zeros((edges[-1], rows.shape[1]))
-        tag = tag_of(rows.shape[1])
-        if isinstance(data, _SparseCodes):
-            pointers, zeros = data.pointers[first : last + 1], self.zero_codes_[first:last]
-            add_sparse(data.codes, data.examples, pointers, zeros, rows, edges, tag, out)
+            out = np.zeros((edges[-1] + self.stored_, rows.n_classes))
+        if self.stored_:
+            pointers = data.pointers[first : last + 1]
+            add_stored(data.values, data.examples, pointers, rows.rows, edges, rows.tag, out)
         else:
-            add_dense(data[first:last], rows, edges, tag, out)
+            add_dense(data[first:last], rows.rows, edges, rows.tag, out)
         return out
 
     def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
@@ -204,22 +228,21 @@ class Stumps(Pool):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the sums for ``1[v <= threshold]``, or for it less 1 where it is mostly 1."""
         first, last = self._columns_of(part)
-        totals = np.add.reduceat(stats, self._bin_edges(first, last)[:-1], axis=0)  # (columns, k)
+        edges = self._bin_edges(first, last)
         mostly, scale = self.mostly_one_[part], self.scale_[part]
         column = self._column_of(np.arange(part.start, part.stop)[mostly]) - first
         sums = self._below(stats, part)
+        totals = np.add.reduceat(stats[: edges[-1]], edges[:-1], axis=0)  # (columns, k)
         sums[:, mostly] -= totals[column].T
         sums /= scale
         return sums, sums * (np.where(mostly, -1.0, 1.0) / scale)
 
     def columns(self, data: Any, atom: int) -> Floats:
         j, place = self._place(atom)
-        if not isinstance(data, _SparseCodes):
+        if not isinstance(data, Stored):
             return (data[j] <= place).astype(self.dtype_)[np.newaxis]
-        column = np.full(data.n_examples, self.zero_codes_[j] <= place, dtype=self.dtype_)
-        stored = slice(data.pointers[j], data.pointers[j + 1])
-        column[data.examples[stored]] = data.codes[stored] <= place
-        return column[np.newaxis]
+        codes = data.column(j, self.common_codes_[j], data.values.dtype)
+        return (codes <= place).astype(self.dtype_)[np.newaxis]
 
     def scales(self, atom: int) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -241,11 +264,18 @@ class Stumps(Pool):
         return one_each(np.repeat(np.arange(sizes.size), sizes), n_columns_in)
 
     def _below(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        """Return the sums of the rows that each stump of a part is 1 for, (k, atoms)."""
-        from ..kernels.histograms import running_sums
+        """Return the sums of the rows that each stump of a part is 1 for, (k, atoms).
 
+        First completes the statistic, where codes are stored.
+        """
+        from ..kernels.histograms import fill_common, running_sums
+
+        first, last = self._columns_of(part)
+        edges = self._bin_edges(first, last)
+        if self.stored_:
+            fill_common(stats, edges, self.common_codes_[first:last])
         sums = np.empty((stats.shape[1], part.stop - part.start))
-        running_sums(stats, self._bin_edges(*self._columns_of(part)), sums)
+        running_sums(stats, edges, sums)
         return sums
 
     def _cuts(self, column: int) -> NDArray[np.float64]:
@@ -270,7 +300,4 @@ class Stumps(Pool):
 
 def _codes(values: NDArray[Any], cuts: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the number of cuts below each value; NaN lies above all."""
-    if values.dtype.kind in "biu" and values.dtype.itemsize == 1:  # a table of 256 values
-        table = np.arange(256, dtype=np.uint8).view(values.dtype).astype(np.float64)
-        return np.searchsorted(cuts, table)[values.view(np.uint8)]
     return np.searchsorted(cuts, values.astype(np.float64))

@@ -254,14 +254,15 @@ class Templates(Pool):
         For squares (2, k, atoms of the part + 1): also times the squares of the codes, which
         then count from the middle of a byte.
         """
-        from ..kernels.codes import add_correlations, add_moments
+        from ..kernels.codes import add_moments
+        from ..kernels.few_rows import add_product_transposed
 
         if out is None:
             out = np.zeros((1 + squares, rows.shape[0], part.stop - part.start + 1))
         if squares:
             add_moments(data.codes[part], rows, out[:, :, :-1])
         else:
-            add_correlations(data.codes[part], rows, out[0, :, :-1])
+            add_product_transposed(rows, data.codes[part], out[0, :, :-1])
         out[0, :, -1] += rows.sum(axis=1, dtype=np.float64)
         return out
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,20 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 
 
-def thresholds(values: NDArray[Any], weight: Vector, max_bins: int | None) -> Vector:
+class Counted(NamedTuple):
+    """The distinct values of a column, rising, NaN as the last, and the weight of each."""
+
+    values: Vector
+    mass: Vector
+
+
+def counted(values: NDArray[Any], weight: Vector) -> Counted:
+    """Return the distinct values and the weight of each."""
+    distinct, place = np.unique(values.astype(np.float64), return_inverse=True)
+    return Counted(distinct, np.bincount(place, weights=weight).astype(np.float64))
+
+
+def thresholds(column: Counted, max_bins: int | None) -> Vector:
     """Return cuts between the distinct values, at most ``max_bins - 1`` of them.
 
     A cut lies half way between two neighbouring values, or on the lower one where no
@@ -20,11 +33,9 @@ def thresholds(values: NDArray[Any], weight: Vector, max_bins: int | None) -> Ve
     is the largest number, and always among them. Too many values are cut into bins of
     about equal weight, in which a value counts for at most one bin.
     """
-    distinct = np.unique(np.unique(values).astype(np.float64))  # one NaN, the last
+    distinct, mass = column
     lower, upper = distinct[:-1], distinct[1:]
     if max_bins is not None and distinct.size > max_bins:
-        place = np.searchsorted(distinct, values.astype(np.float64))
-        mass = np.bincount(place, weights=weight, minlength=distinct.size).astype(np.float64)
         if np.isnan(distinct[-1]):  # NaN has a bin of its own
             kept = np.append(_quantile_places(mass[:-1], max_bins - 1), distinct.size - 2)
         else:
@@ -58,16 +69,41 @@ def digits_apart(values: Vector, place: int) -> int:
     return digits
 
 
-def column_values(X: Any, weight: Vector) -> Iterator[tuple[NDArray[Any], Vector]]:
-    """Yield the values of each column with their weights.
+def count_columns(X: Any, weight: Vector) -> Iterator[Counted]:
+    """Yield the distinct values of each column."""
+    if sp.issparse(X):
+        for values, own in _stored_values(X.tocsc(), weight):
+            yield counted(values, own)
+    elif is_bytes(X.dtype):
+        from ..kernels.binning import count_bytes
 
-    All zeros that a sparse column does not store come as one value of their weight.
-    """
-    if not sp.issparse(X):
+        known = byte_values(X.dtype)
+        order = np.argsort(known)
+        mass = np.zeros((X.shape[1], 256))
+        count_bytes(X.view(np.uint8), weight, mass)
+        for own in mass:
+            held = order[own[order] > 0.0]
+            yield Counted(known[held], own[held])
+    else:
         for j in range(X.shape[1]):
-            yield X[:, j], weight
-        return
-    X = X.tocsc()
+            yield counted(X[:, j], weight)
+
+
+def is_bytes(dtype: np.dtype[Any]) -> bool:
+    """Return whether values of the type are one of 256."""
+    return dtype.kind in "biu" and dtype.itemsize == 1
+
+
+def byte_values(dtype: np.dtype[Any]) -> Vector:
+    """Return the number that each of the 256 bytes stands for, (256,)."""
+    return np.arange(256, dtype=np.uint8).view(dtype).astype(np.float64)
+
+
+def _stored_values(X: Any, weight: Vector) -> Iterator[tuple[NDArray[Any], Vector]]:
+    """Yield the values of each column of a sparse matrix with their weights.
+
+    All zeros that it does not store come as one value of their weight.
+    """
     total = weight.sum()
     for j in range(X.shape[1]):
         column = X[:, [j]].tocsc(copy=True)

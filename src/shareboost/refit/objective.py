@@ -151,14 +151,11 @@ class Objective:
 
     def _mean_curvature(self) -> float:
         """Return the mean curvature of L in a score, at the point evaluated last."""
-
-        @may_overflow
-        def part(block: Block) -> tuple[NDArray[np.floating]]:
-            rho = self.loss.rho(block.residual, block.y, block.weight)
-            return (self.loss.mean_curvature(rho, block.weight).sum(dtype=np.float64),)
-
-        (total,) = self.rows.total(part)
-        return max(float(total) / self.rows.total_weight, SMALLEST_CURVATURE)
+        (total,) = self.rows.total(
+            lambda block: (Loss.total_curvature(block.residual, block.weight),)
+        )
+        mean = float(total) / (self.rows.n_classes * self.rows.total_weight)
+        return max(mean, SMALLEST_CURVATURE)
 
 
 class Subspace:

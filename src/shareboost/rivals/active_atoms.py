@@ -191,8 +191,7 @@ class ActiveAtoms:
     def _all_duals(self, point: Point) -> Vector:
         """Return the dual norm of every atom's part of the gradient, in the pool's precision."""
         rows, pool = self.rows, self.rows.pool
-        for block, residual in zip(rows.blocks, point.residuals, strict=True):
-            block.residual[:] = residual
+        rows.leave(point.residuals)
         rows.prepare()
 
         def duals(part: slice, summed: Summed) -> Vector:

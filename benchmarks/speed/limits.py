@@ -1,0 +1,167 @@
+"""Single steps of a fit beside what the machine can do at all, in turns in one process.
+
+    python limits.py NAME REPEATS
+
+Prints JSON: the seconds of both, of every repeat.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.linear_model import LogisticRegression
+
+from shareboost import ShareBoostClassifier
+from shareboost.choice.select import Selector
+from shareboost.choice.terms import Terms
+from shareboost.losses import LogisticLoss
+from shareboost.penalties import PENALTIES
+from shareboost.pools import Columns
+from shareboost.refit import Refit
+from shareboost.rows import Rows
+
+Task = Callable[[], Any]
+
+
+def in_turns(repeats: int, **tasks: Task) -> dict[str, list[float]]:
+    """Return the seconds of each task, run one after the other, again and again."""
+    seconds: dict[str, list[float]] = {name: [] for name in tasks}
+    for task in tasks.values():
+        task()  # compiles, and fills the caches
+    for _ in range(repeats):
+        for name, task in tasks.items():
+            began = perf_counter()
+            task()
+            seconds[name].append(perf_counter() - began)
+    return seconds
+
+
+def selection(rows: Rows) -> Task:
+    """Return steps 3 and 4 of a round at W = 0: residual, all scores, the best atom."""
+    refit = Refit(LogisticLoss(), PENALTIES["frobenius"](), 0.0, "lbfgs", 1)
+    terms = Terms(np.ones(rows.pool.n_atoms_))
+    W = np.zeros((rows.n_classes, rows.n_columns))
+
+    def choose() -> None:
+        rows.leave([block.residual for block in rows.blocks])  # forgets the last evaluation
+        Selector(rows, refit, terms, "gradient", None).best(W)
+
+    return choose
+
+
+def dense(repeats: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 2000), dtype=np.float32)
+    y = rng.integers(10, size=60_000)
+    halves = np.split(X, 2)
+    with ThreadPoolExecutor(2) as threads:
+        weight = np.ones(y.size)
+        with Rows(X, y, weight, Columns().fit(X), 10, True) as rows:
+            return in_turns(
+                repeats,
+                ours=selection(rows),
+                peer=lambda: sum(threads.map(np.sum, halves)),
+            )
+
+
+def sparse_rows(n: int, d: int, k: int) -> tuple[Any, Any]:
+    """Return rows with a twentieth of their entries filled, and classes that some columns tell."""
+    rng = np.random.default_rng(0)
+    each = d // 20
+    columns = [np.sort(rng.choice(d, size=each, replace=False)) for _ in range(n)]
+    indices = np.concatenate(columns).astype(np.int32)
+    values = rng.random(indices.size, dtype=np.float32)
+    pointers = np.arange(0, indices.size + 1, each, dtype=np.int32)
+    X = sp.csr_array((values, indices, pointers), shape=(n, d))
+    telling = rng.choice(d, size=2 * k, replace=False)
+    scores = X[:, telling] @ rng.standard_normal((2 * k, k))
+    return X, np.argmax(4.0 * scores + rng.gumbel(size=(n, k)), axis=1)
+
+
+def sparse(repeats: int) -> dict[str, Any]:
+    X, y = sparse_rows(100_000, 20_000, 50)
+    residual = np.random.default_rng(1).standard_normal((100_000, 50), dtype=np.float32)
+    with Rows(X, y, np.ones(y.size), Columns().fit(X), 50, True) as rows:
+        return in_turns(repeats, ours=selection(rows), peer=lambda: X.T @ residual)
+
+
+def sparse_fit(repeats: int, n_features: int = 100) -> dict[str, Any]:
+    X, y = sparse_rows(100_000, 20_000, 50)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    began = perf_counter()
+    clf = ShareBoostClassifier(n_features).fit(X, y)
+    return {
+        "ours": [perf_counter() - began],
+        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "megabytes before": before / 1024,
+        "loss": float(clf.path_.losses[-1]),
+        "features": len(clf.selected_),
+    }
+
+
+def refit(repeats: int) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 200), dtype=np.float32)
+    y = rng.integers(10, size=60_000)
+    W = 0.1 * rng.standard_normal((10, 200))
+    weights = np.ascontiguousarray(W.T, dtype=np.float32)
+    shares = rng.random((60_000, 10), dtype=np.float32)
+    columns = np.asfortranarray(X)  # the faster order for BLAS, and the one that a fit has
+    with Rows(X, y, np.ones(y.size), Columns().fit(X), 10, False) as rows:
+        for atom in range(200):
+            rows.append(atom)
+
+        def evaluate() -> None:
+            rows.leave([block.residual for block in rows.blocks])
+            rows.evaluate(W, LogisticLoss())
+
+        ours = in_turns(repeats, ours=evaluate)["ours"]
+    # Outside of the fit, which keeps BLAS to one thread.
+    peer = in_turns(repeats, peer=lambda: (columns @ weights, columns.T @ shares))["peer"]
+    return {"ours": ours, "peer": peer}
+
+
+def predict(repeats: int, dtype: Any = np.float32) -> dict[str, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100_000, 20)).astype(dtype)
+    y = np.argmax(X @ rng.standard_normal((20, 10)), axis=1)
+    clf = ShareBoostClassifier(20).fit(X[:5000], y[:5000])
+    peer = LogisticRegression().fit(X[:5000], y[:5000])
+    return in_turns(10 * repeats, ours=lambda: clf.predict(X), peer=lambda: peer.predict(X))
+
+
+def predict_float64(repeats: int) -> dict[str, Any]:
+    return predict(repeats, np.float64)
+
+
+def memory(repeats: int) -> dict[str, Any]:
+    """What a fit adds to the peak, beside the bytes of a float32 X."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60_000, 4000), dtype=np.float32)
+    y = rng.integers(10, size=60_000)
+    ShareBoostClassifier(2).fit(X[:500], y[:500])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    ShareBoostClassifier(10).fit(X, y)
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return {
+        "ours": [(after - before) / 1024],
+        "peer": [X.nbytes / 2**20],
+        "megabytes": after / 1024,
+    }
+
+
+LIMITS = {
+    each.__name__: each
+    for each in (dense, sparse, sparse_fit, refit, predict, predict_float64, memory)
+}
+
+if __name__ == "__main__":
+    print(json.dumps(LIMITS[sys.argv[1]](int(sys.argv[2]))))

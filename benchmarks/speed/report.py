@@ -1,0 +1,213 @@
+"""The tables and the plot of what was measured, as Markdown."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from .plan import LIMITS, Match
+
+Found = dict[str, Any]
+NAMES = {
+    "abess": "abess 0.4.11",
+    "adelie": "adelie 1.1.52, grouped multinomial",
+    "saga": "scikit-learn's saga, l1",
+    "fastcan": "fastcan and logistic regression",
+    "rfe": "RFE, logistic regression",
+    "svm": "RBF SVM (support vectors)",
+}
+
+
+def machine() -> str:
+    """Return a line on where and with what this was measured."""
+    import numba
+    import scipy
+    import sklearn
+
+    model = platform.processor() or platform.machine()
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            model = line.split(":")[1].strip()
+            break
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    revision = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], stdout=-1, text=True, check=False
+    ).stdout.strip()
+    return (
+        f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}; Python "
+        f"{platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
+        f"scikit-learn {sklearn.__version__}, Numba {numba.__version__}; two threads for all; "
+        f"revision {revision or 'unknown'}."
+    )
+
+
+def spread(values: list[float], form: str = "{:.3g}") -> str:
+    """Return the median and, in brackets, the range."""
+    text = form.format(median(values))
+    if len(values) > 1:
+        text += f" ({form.format(min(values))} to {form.format(max(values))})"
+    return text
+
+
+def row(*cells: object) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def head(*cells: str) -> list[str]:
+    return [row(*cells), "|---" * len(cells) + "|"]
+
+
+def of_runs(runs: list[Found], key: str, form: str) -> str:
+    values = [run[key] for run in runs if key in run]
+    return form.format(median(values)) if values else ""
+
+
+def matches_table(plan: tuple[Match, ...], found: Found) -> list[str]:
+    """Return a line for every contestant; ratios are those of runs side by side."""
+    lines = head(
+        "work", "who", "seconds", "times ours", "loss", "test error", "features", "peak", "asked"
+    )
+    for match in plan:
+        if match.name not in found:
+            continue
+        runs = found[match.name]["runs"]
+        titles = {peer.name: peer.title or NAMES[peer.name] for peer in match.peers}
+        ours = [run["seconds"] for run in runs["shareboost"]]
+        for name, own in runs.items():
+            ratios = [run["seconds"] / mine for run, mine in zip(own, ours, strict=True)]
+            lines.append(
+                row(
+                    match.work if name == "shareboost" else "",
+                    titles.get(name, "**shareboost**"),
+                    spread([run["seconds"] for run in own]),
+                    "" if name == "shareboost" else spread(ratios),
+                    of_runs(own, "loss", "{:.4f}"),
+                    of_runs(own, "error", "{:.2%}"),
+                    of_runs(own, "features", "{:.0f}"),
+                    of_runs(own, "megabytes", "{:.0f} MB"),
+                    match.asked.get(name, ""),
+                )
+            )
+    return lines
+
+
+def limits_table(found: Found) -> list[str]:
+    """Return a line for every step beside its limit; ours over the limit's seconds."""
+    lines = head("step", "beside", "ours, ms", "its, ms", "ours / its", "asked")
+    for limit in LIMITS:
+        if limit.name not in found:
+            continue
+        ours, its = found[limit.name]["ours"], found[limit.name]["peer"]
+        ratios = [a / b for a, b in zip(ours, its, strict=True)]
+        in_ms = [[1000 * value for value in values] for values in (ours, its)]
+        cells = [spread(values) for values in in_ms]
+        lines.append(row(limit.work, limit.against, *cells, spread(ratios, "{:.2f}"), limit.asked))
+    stumps = found.get("stumps", {}).get("runs")
+    if stumps:
+        pairs = list(zip(stumps["shareboost"], stumps["lightgbm"], strict=True))
+        mine, its = ([1000 * pair[i]["round"] for pair in pairs] for i in (0, 1))
+        ratios = [a / b for a, b in zip(mine, its, strict=True)]
+        lines.append(
+            row(
+                "stumps selection, MNIST's pixels, median of a run",
+                "a round of LightGBM, 10 one-split trees",
+                spread(mine),
+                spread(its),
+                spread(ratios, "{:.2f}"),
+                "at most half of its time",
+            )
+        )
+    return lines
+
+
+def alone_lines(found: Found) -> list[str]:
+    """Return what has no peer: the large sparse fit, memory, first uses."""
+    lines = []
+    if "sparse_fit" in found:
+        fit = found["sparse_fit"]
+        lines.append(
+            f"- Sparse 100000 x 20000, 5% filled, 50 classes, {fit['features']} features: "
+            f"{fit['ours'][0] / 60:.1f} minutes in all, peak {fit['megabytes'] / 1024:.1f} GiB, of "
+            f"which {fit['megabytes before'] / 1024:.1f} GiB before the fit began (asked: at most "
+            f"8 minutes and 6 GiB). Training loss {fit['loss']:.3f}."
+        )
+    if "memory" in found:
+        fit = found["memory"]
+        lines.append(
+            f"- Memory: a fit of a float32 matrix of {fit['peer'][0]:.0f} MB adds "
+            f"{fit['ours'][0]:.0f} MB to the peak: no second copy."
+        )
+    if "first_use" in found:
+        lines += ["", *head("first use of", "compiles, seconds", "later loads, seconds")]
+        for pool, seconds in found["first_use"].items():
+            lines.append(row(pool, f"{seconds['first']:.1f}", f"{seconds['later']:.2f}"))
+        lines.append("\nAsked: at most 4 s, once per machine. Importing Numba counts in both.")
+    return lines
+
+
+def growth_table(found: Found) -> list[str]:
+    """Return the factors by which the time grows from each size to the next."""
+    lines = head("doubled", "sizes", "seconds", "all", "selection", "refit", "asked")
+    for name, each in found.items():
+        seconds = np.median(each["all"], axis=0)
+        # Ratios of neighbours in one repeat, then the median over repeats.
+        factors = [
+            " ".join(f"{factor:.2f}" for factor in np.median(ratios(each[kind]), axis=0))
+            for kind in ("all", "selection", "refit")
+        ]
+        sizes = " ".join(map(str, each["sizes"]))
+        asked = "at most 3 for the refit" if name == "rounds" else "at most 2.3"
+        lines.append(
+            row(name, sizes, " ".join(f"{value:.2f}" for value in seconds), *factors, asked)
+        )
+    return lines
+
+
+def ratios(seconds: list[list[float]]) -> Any:
+    values = np.array(seconds)
+    return values[:, 1:] / values[:, :-1]
+
+
+def growth_plot(found: Found, target: Path) -> None:
+    """Draw the seconds against the sizes, both on logarithmic axes."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "shareboost"
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(1, len(found), figsize=(12, 3.2), sharey=True)
+    for axis, (name, each) in zip(axes, found.items(), strict=True):
+        for kind, style in (("all", "o-"), ("refit", "s--"), ("selection", "^:")):
+            axis.loglog(each["sizes"], np.median(each[kind], axis=0), style, label=kind, base=2)
+        start = np.median(each["all"], axis=0)[0]
+        sizes = np.array(each["sizes"])
+        axis.loglog(sizes, start * sizes / sizes[0], color="0.7", label="in proportion", base=2)
+        axis.set_xlabel(name)
+        axis.set_xticks(sizes, [str(size) for size in sizes])
+        axis.minorticks_off()
+    axes[0].set_ylabel("seconds")
+    axes[0].legend(fontsize=8)
+    figure.tight_layout()
+    figure.savefig(target, metadata={"Date": None})
+    plt.close(figure)
+
+
+def written(plan: tuple[Match, ...], found: Found) -> str:
+    """Return all tables."""
+    lines = [f"Measured on {found['machine']}", "", *matches_table(plan, found), ""]
+    lines += ["## Single steps", "", *limits_table(found), "", *alone_lines(found)]
+    if "growth" in found:
+        lines += ["", "## Growth", "", *growth_table(found["growth"])]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit("Run benchmarks/bench.py")

@@ -1,0 +1,54 @@
+"""Codes of values, column by column, for stumps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+# Columns whose codes are written side by side: their lines of the cache are read once.
+TILE = 64
+
+
+@njit(cache=True, nogil=True)
+def count_bytes(values: Array, weight: Array, out: Array) -> None:
+    """Add the weight of every row to the count of its value, in each column.
+
+    values (n, c), bytes; weight (n,); out (c, 256).
+    """
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            out[j, values[i, j]] += weight[i]
+
+
+@njit(cache=True, nogil=True)
+def look_up(values: Array, tables: Array, out: Array) -> None:
+    """Write the code of every value.
+
+    values (n, c), bytes; tables (c, 256), the code of every value; out (c, n).
+    """
+    n, c = values.shape
+    for first in range(0, c, TILE):
+        for start in range(0, n, TILE):
+            for j in range(first, min(first + TILE, c)):
+                for i in range(start, min(start + TILE, n)):
+                    out[j, i] = tables[j, values[i, j]]
+
+
+@njit(cache=True, nogil=True)
+def store(codes: Array, common: Array, pointers: Array, stored: Array, examples: Array) -> None:
+    """Write the codes that are not the common one of their column, and their rows.
+
+    codes (c, n); common (c,); pointers (c + 1,), where the entries of a column start in stored
+    and examples.
+    """
+    for j in range(codes.shape[0]):
+        place = pointers[j]
+        for i in range(codes.shape[1]):
+            if codes[j, i] != common[j]:
+                stored[place] = codes[j, i]
+                examples[place] = i
+                place += 1
