@@ -1,8 +1,13 @@
 import pickle
 
 import numpy as np
+import pytest
+import scipy.sparse as sp
 
 from shareboost import ShareBoostClassifier
+from shareboost import model as model_module
+from shareboost.model import Model
+from shareboost.pools.columns import ColumnFeatures
 
 
 def test_scores_are_the_chosen_columns_times_coef(digits):
@@ -35,3 +40,36 @@ def test_the_model_keeps_no_training_data(digits):
     X, y = np.tile(digits[0], (20, 1)), np.tile(digits[1], 20)
     clf = ShareBoostClassifier(5).fit(X, y)
     assert len(pickle.dumps(clf)) < 20_000
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sp.csr_array], ids=str)
+@pytest.mark.parametrize(
+    "n_chosen", [3, 20]
+)  # few columns of X are taken out, of many all are read
+def test_chunks_and_ways_of_reading_change_no_score(make, dtype, n_chosen, monkeypatch):
+    monkeypatch.setattr(model_module, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(model_module, "CHUNK_BYTES", 1)
+    rng = np.random.default_rng(0)
+    X = make(rng.integers(0, 50, size=(40, 20)).astype(dtype))
+    chosen = rng.permutation(20)[:n_chosen]
+    coef, intercept = rng.normal(size=(4, n_chosen)), rng.normal(size=4)
+    model = Model(ColumnFeatures(chosen), coef, intercept)
+    dense = X.toarray() if sp.issparse(X) else X
+    expected = dense[:, chosen].astype(float) @ coef.T + intercept
+    scores = model.scores(X)
+    assert scores.dtype == np.float64
+    assert np.allclose(scores, expected)
+    assert np.array_equal(model.best(X), scores.argmax(axis=1))
+
+
+@pytest.mark.parametrize("k", [2, 256, 257, 300])
+def test_the_best_class_is_the_first_of_equals_however_many_there_are(k):
+    rng = np.random.default_rng(k)
+    X = rng.integers(0, 3, size=(500, 4)).astype(float)
+    coef = rng.integers(-2, 3, size=(k, 4)).astype(float)
+    model = Model(ColumnFeatures(np.arange(4)), coef, np.zeros(k))
+    scores = X @ coef.T
+    assert (np.sort(scores, axis=1)[:, -1] == np.sort(scores, axis=1)[:, -2]).any()  # some tie
+    assert np.array_equal(model.best(X), scores.argmax(axis=1))
+    assert np.array_equal(model.best(X[:0]), np.empty(0))

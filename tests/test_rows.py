@@ -229,3 +229,58 @@ def test_relabelled_rows_share_the_encoding_and_nothing_else(problem, small_bloc
         after = rows.evaluate(W, LogisticLoss())
     assert before[0] == after[0]
     assert np.array_equal(before[1], after[1])
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(), LogisticLoss(0.0)])
+def test_a_point_known_already_is_found_as_if_it_were_not(problem, small_blocks, loss):
+    """To the last bit, whatever was evaluated before, with columns of weight zero or without."""
+    X, y = problem
+    rng = np.random.default_rng(0)
+    with make_rows(X, y) as rows, make_rows(X, y) as fresh:
+        for atom in (3, 0, 2):
+            rows.append(atom)
+            fresh.append(atom)
+        W = rng.normal(size=(4, rows.n_columns))
+        rows.evaluate(W, loss)
+        for atom in (1, 4):
+            rows.append(atom)
+            fresh.append(atom)
+        for width in (6, 5, 4):
+            padded = np.pad(W, ((0, 0), (0, width - 4)))
+            value, gradient = rows.evaluate(padded, loss)
+            fresh.evaluate(rng.normal(size=(4, 6)), loss)  # forget
+            again, same = fresh.evaluate(padded, loss)
+            assert value == again
+            assert np.array_equal(gradient, same)
+            for one, two in zip(rows.blocks, fresh.blocks, strict=True):
+                assert np.array_equal(one.residual, two.residual)
+
+
+def test_what_changes_the_columns_or_the_residuals_is_evaluated_anew(problem, small_blocks):
+    X, y = problem
+    loss = LogisticLoss()
+    with make_rows(X, y) as rows:
+        for atom in (3, 0):
+            rows.append(atom)
+        W = np.random.default_rng(0).normal(size=(4, 3))
+        value, gradient = rows.evaluate(W, loss)
+        gradient[:] = 0.0  # the caller's own
+        assert rows.evaluate(W, loss)[1].any()
+        removed = rows.remove(0)
+        assert rows.evaluate(W[:, :2], loss)[0] != value
+        rows.restore(removed)
+        assert rows.evaluate(W, loss)[0] == value
+        rows.leave([np.zeros_like(block.residual) for block in rows.blocks])
+        assert rows.evaluate(W, loss)[0] == value
+        assert rows.evaluate(W, LogisticLoss(0.5))[0] != value
+        rows.reset((1, 2))
+        assert rows.evaluate(W, loss)[0] != value
+
+
+def test_trailing_zero_weights_of_nothing_at_all(problem):
+    X, y = problem
+    with make_rows(X, y, intercept=False) as rows:
+        rows.append(3)
+        value, gradient = rows.evaluate(np.zeros((4, 1)), LogisticLoss(0.0))
+    assert value == pytest.approx(len(y) * np.log(4))
+    assert gradient.any()

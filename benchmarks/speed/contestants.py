@@ -96,18 +96,26 @@ def adelie(data, n_features, threads):
     X, X_test = standardised(data)
     X = np.asfortranarray(X)
     k = int(data["y_train"].max()) + 1
+
+    def enough(state):
+        """Whether so many columns have weights that are not all zero."""
+        if not state.betas.shape[0]:
+            return False
+        last = state.betas[-1]
+        return np.unique(last.indices[last.data != 0] // k).size >= n_features
+
     began = perf_counter()
     state = ad.grpnet(
         ad.matrix.dense(X, method="naive", n_threads=threads),
         ad.glm.multinomial(np.eye(k)[data["y_train"]]),
         early_exit=False,
-        exit_cond=lambda state: state.active_set_size - k >= n_features,  # k intercepts
+        exit_cond=enough,
         progress_bar=False,
         n_threads=threads,
     )
     seconds = perf_counter() - began
-    paths = [beta.toarray().reshape(X.shape[1], k) for beta in state.betas]
-    return linear(seconds, paths[-1], state.intercepts[-1], X, X_test, data)
+    coef = state.betas[-1].toarray().reshape(X.shape[1], k)
+    return linear(seconds, coef, state.intercepts[-1], X, X_test, data)
 
 
 def saga(data, n_features, threads):

@@ -45,13 +45,12 @@ def in_turns(repeats: int, **tasks: Task) -> dict[str, list[float]]:
 
 
 def selection(rows: Rows) -> Task:
-    """Return steps 3 and 4 of a round at W = 0: residual, all scores, the best atom."""
+    """Return step 4 of a round at W = 0: all scores and the best atom, from the residual."""
     refit = Refit(LogisticLoss(), PENALTIES["frobenius"](), 0.0, "lbfgs", 1)
     terms = Terms(np.ones(rows.pool.n_atoms_))
     W = np.zeros((rows.n_classes, rows.n_columns))
 
     def choose() -> None:
-        rows.leave([block.residual for block in rows.blocks])  # forgets the last evaluation
         Selector(rows, refit, terms, "gradient", None).best(W)
 
     return choose

@@ -14,6 +14,9 @@ from threadpoolctl import ThreadpoolController
 class SingleThreadedBlas:
     """Limits BLAS to one thread while any fit of this process is under way.
 
+    A fit then has the threads that BLAS was allowed, and no more than Numba is: the limits of
+    ``threadpoolctl``, of ``numba.set_num_threads`` and of the environment all count.
+
     The limit belongs to the whole process, so fits that overlap in several Python
     threads must share it: the first one sets it, the last one to end lifts it.
     """
@@ -25,14 +28,16 @@ class SingleThreadedBlas:
         self._limit: Any = None
 
     def __enter__(self) -> int:
-        """Return the number of threads that BLAS was allowed before the limit."""
+        """Return the number of threads that a fit may use."""
+        from numba import get_num_threads  # of the calling thread
+
         with self._lock:
             if self._fits == 0:
                 blas = ThreadpoolController().select(user_api="blas")
                 self._allowed = max((lib["num_threads"] for lib in blas.info()), default=1)
                 self._limit = blas.limit(limits=1)
             self._fits += 1
-            return self._allowed
+            return min(self._allowed, int(get_num_threads()))
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:

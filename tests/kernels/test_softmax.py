@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from shareboost.kernels.softmax import CHUNK, lead, residual_of, total_curvature
+from shareboost.kernels.softmax import CHUNK, lead, residual_of
 
 
 @pytest.mark.parametrize("n", [1, 40, CHUNK, 2 * CHUNK + 5])
@@ -23,7 +23,6 @@ def test_the_two_steps_make_the_residual_of_a_softmax(n, k):
     assert np.allclose(work, weight * (rho - hot), rtol=1e-12)
     assert np.allclose(total, exps.sum(axis=0))
     assert np.allclose(rest, total - exps[y, np.arange(n)])
-    assert total_curvature(work, weight) == pytest.approx((weight * rho * (1 - rho)).sum())
 
 
 def test_a_score_that_is_not_a_number_reaches_the_residual():

@@ -58,13 +58,8 @@ def add_stored(
     """Do what ``add_dense`` does, for columns that store only some of their rows.
 
     codes and examples (stored,), of column j from ``pointers[j]`` to ``pointers[j + 1]``. All
-    other rows of a column have one code in common, for whose bin see ``fill_common``: the last
-    row of out, (bins + 1, k), has the total of all rows.
+    other rows of a column have one code in common, for whose bin see ``fill_common``.
     """
-    total = out[out.shape[0] - 1]
-    for i in range(rows.shape[0]):
-        for q in range(len(tag)):
-            total[q] += rows[i, q]
     width = rows.shape[1]
     numbers = rows.ravel()
     bins = np.empty((2, _most_bins(edges, rows.shape[0]) * width), dtype=rows.dtype)
@@ -94,15 +89,22 @@ def _add_row(bins: Array, code: int, numbers: Array, example: int, tag: tuple[in
     width = np.uintp(-(-len(tag) // WIDTH) * WIDTH)
     to, source = np.uintp(code) * width, np.uintp(example) * width
     for q in range(0, len(tag), WIDTH):
-        add_vector(bins, to + np.uintp(q), numbers, source + np.uintp(q))  # type: ignore[call-arg]
+        add_vector(bins, to + np.uintp(q), numbers, source + np.uintp(q))
 
 
 @njit(cache=True, nogil=True)
 def _add_bins(even: Array, odd: Array, tag: tuple[int, ...], out: Array) -> None:
-    width = -(-len(tag) // WIDTH) * WIDTH
-    for b in range(out.shape[0]):
-        for q in range(len(tag)):
-            out[b, q] += even[b * width + q] + odd[b * width + q]
+    """Add both sets of bins, padded to whole vectors, to those of out, which are not."""
+    k, width = np.uintp(len(tag)), np.uintp(-(-len(tag) // WIDTH) * WIDTH)
+    to = out.ravel()
+    for b in range(np.uintp(out.shape[0])):
+        for q in range(0, len(tag), WIDTH):
+            place = b * width + np.uintp(q)
+            add_vector(even, place, odd, place)
+            if q + WIDTH <= len(tag):
+                add_vector(to, b * k + np.uintp(q), even, place)
+        for q in range(len(tag) // WIDTH * WIDTH, len(tag)):
+            to[b * k + np.uintp(q)] += even[b * width + np.uintp(q)]
 
 
 @njit(cache=True, nogil=True)
@@ -120,8 +122,8 @@ def _most_bins(edges: Array, limit: int) -> int:
 def fill_common(sums: Array, edges: Array, common: Array) -> None:
     """Write what the rows that are not stored add to: the total less all other bins.
 
-    sums (bins + 1, k), as ``add_stored`` left them after all blocks; common (c,), the code
-    of those rows, which stored ones may have, too.
+    sums (bins + 1, k), as ``add_stored`` left them after all blocks, the last row the total of
+    all rows; common (c,), the code of those rows, which stored ones may have, too.
     """
     total, k = sums.shape[0] - 1, sums.shape[1]
     for j in range(common.size):

@@ -33,8 +33,15 @@ def sort_into_shells(distances: Array, squared_radii: Array, order: Array, edges
     shell = np.empty(n, dtype=np.int64)
     edges[:] = 0
     for i in range(n):
-        shell[i] = np.searchsorted(squared_radii, distances[i], side="right")
-        if shell[i] < n_shells:
+        low, high = 0, n_shells  # Numba's searchsorted takes half a second to compile
+        while low < high:
+            middle = (low + high) // 2
+            if squared_radii[middle] <= distances[i]:
+                low = middle + 1
+            else:
+                high = middle
+        shell[i] = low
+        if low < n_shells:
             edges[shell[i] + 1] += 1
     for s in range(n_shells):
         edges[s + 1] += edges[s]

@@ -74,20 +74,3 @@ def residual_of(exps: Array, y: Array, weight: Array, rest: Array, total: Array)
                 row[i] *= share[i]
         for i in range(size):
             exps[y[start + i], start + i] = -others[i] * share[i]
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def total_curvature(residual: Array, weight: Array) -> float:
-    """Return the sum over examples and classes of ``|residual| (1 - |residual| / weight)``."""
-    k, n = residual.shape
-    total = 0.0
-    for start in range(0, n, CHUNK):
-        size = min(CHUNK, n - start)
-        own = weight[start : start + size]
-        for q in range(k):
-            row = residual[q, start : start + size]
-            part = residual.dtype.type(0)
-            for i in range(size):
-                part += abs(row[i]) - row[i] * row[i] / own[i]
-            total += part
-    return total

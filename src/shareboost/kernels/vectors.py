@@ -15,8 +15,7 @@ from numba.extending import intrinsic
 from . import WIDTH
 
 
-@intrinsic
-def add_vector(typing_context: Any, to: Any, i: Any, source: Any, j: Any) -> Any:
+def _add_vector(typing_context: Any, to: Any, i: Any, source: Any, j: Any) -> Any:
     """Add ``source[j : j + WIDTH]`` to ``to[i : i + WIDTH]``, both one-dimensional.
 
     Of one type of floats, or the source of a narrower one.
@@ -40,3 +39,7 @@ def add_vector(typing_context: Any, to: Any, i: Any, source: Any, j: Any) -> Any
         return context.get_dummy_value()
 
     return types.void(to, types.uintp, source, types.uintp), build
+
+
+# Called as add_vector(to, i, source, j).
+add_vector: Any = intrinsic(_add_vector)

@@ -262,7 +262,7 @@ class ByExample(NamedTuple):
     """Numbers for each example and class, one row an example, as the kernels that add them."""
 
     rows: Floats  # (n, width), zeros after the last class
-    n_classes: int
+    total: NDArray[np.float64]  # (k,), over examples
 
     @classmethod
     def of(cls, rows: Floats, dtype: np.dtype[Any]) -> ByExample:
@@ -270,7 +270,12 @@ class ByExample(NamedTuple):
         k, n = rows.shape
         wide = np.zeros((n, -(-k // WIDTH) * WIDTH), dtype=dtype)
         wide[:, :k] = rows.T
-        return cls(wide, k)
+        return cls(wide, rows.sum(axis=1, dtype=np.float64))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return self.total.size
 
     @property
     def tag(self) -> tuple[int, ...]:

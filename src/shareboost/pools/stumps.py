@@ -143,9 +143,9 @@ class Stumps(Pool):
         return self
 
     def parts(self, n_classes: int) -> list[slice]:
-        """Return ranges of whole columns, at least eight where there are so many."""
+        """Return ranges of whole columns, at least 12 where there are so many."""
         check_is_fitted(self)
-        largest = min(PART_BYTES // (8 * n_classes), -(-self.n_atoms_ // 8))
+        largest = min(PART_BYTES // (8 * n_classes), -(-self.n_atoms_ // 12))
         edges, before = [0], 0
         for stop in self.starts_[1:].tolist():
             if stop - edges[-1] > largest and before > edges[-1]:
@@ -214,6 +214,7 @@ class Stumps(Pool):
         if self.stored_:
             pointers = data.pointers[first : last + 1]
             add_stored(data.values, data.examples, pointers, rows.rows, edges, rows.tag, out)
+            out[-1] += rows.total
         else:
             add_dense(data[first:last], rows.rows, edges, rows.tag, out)
         return out
