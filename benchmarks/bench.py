@@ -7,8 +7,8 @@
 
 Prints Markdown tables and keeps all numbers in a JSON file: a run of some NAMEs replaces these
 alone. `--older` is a Python with abess and adelie, which need an older NumPy; without it they are
-left out, and the table says so by not having them. `--docs` writes the tables into
-docs/benchmarks.md, and the plot beside it. Needs Isolet, Pendigits and MNIST (see
+left out. `--docs` writes the tables into
+docs/benchmarks.md, and the plot beside it. Runs on Linux. Needs Isolet, Pendigits and MNIST (see
 shareboost.datasets.load_dataset) and the extra "bench".
 """
 
@@ -17,8 +17,12 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 from speed.measure import first_uses, run_alone, run_limit, run_match
 from speed.plan import LIMITS, OLDER, matches
@@ -29,34 +33,43 @@ BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
 
 
 def main(options: argparse.Namespace) -> None:
-    plan = matches(options.quick)
-    if options.older is None:
-        plan = tuple(
-            replace(match, peers=tuple(peer for peer in match.peers if peer.environment != OLDER))
-            for match in plan
-        )
-    tasks = {match.name: lambda match=match: run_match(match, options.older) for match in plan}
-    tasks |= {limit.name: lambda limit=limit: run_limit(limit, options.quick) for limit in LIMITS}
-    tasks["growth"] = lambda: run_alone("growth.py", "1" if options.quick else "5")
-    tasks["first_use"] = first_uses
-    tasks["memory"] = lambda: run_alone("limits.py", "memory", "1")
-    if not options.quick:
-        tasks["sparse_fit"] = lambda: run_alone("limits.py", "sparse_fit", "1")
+    tasks = tasks_of(options)
+    if unknown := set(options.only or ()) - set(tasks):
+        sys.exit(f"--only takes some of {', '.join(tasks)}; it got {', '.join(unknown)}.")
     found = json.loads(options.json.read_text()) if options.json.exists() else {}
+    found["machine"] = machine()  # before anything changes
+    options.json.parent.mkdir(exist_ok=True)
     for name in options.only or tasks:
-        print(name, file=sys.stderr, flush=True)
+        began = perf_counter()
         found[name] = tasks[name]()
-        found["machine"] = machine()
-        options.json.parent.mkdir(exist_ok=True)
+        print(f"{name}: {perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
         options.json.write_text(json.dumps(found, indent=1) + "\n")
-    tables = written(plan, found)
+    tables = written(found)
     print(tables)
     if options.docs:
+        growth_plot(found["growth"], DOCS / "growth.svg")
         page = DOCS / "benchmarks.md"
         before, rest = page.read_text().split(BEGIN)
         _, after = rest.split(END)
         page.write_text(before + BEGIN + "\n" + tables + "\n" + END + after)
-        growth_plot(found["growth"], DOCS / "growth.svg")
+
+
+def tasks_of(options: argparse.Namespace) -> dict[str, Callable[[], Any]]:
+    """Return all that can be measured, by name."""
+    tasks: dict[str, Callable[[], Any]] = {}
+    for match in matches(options.quick):
+        if options.older is None:
+            runners = tuple(each for each in match.runners if each.environment != OLDER)
+            match = replace(match, runners=runners)
+        tasks[match.name] = partial(run_match, match, options.older)
+    for limit in LIMITS:
+        tasks[limit.name] = partial(run_limit, limit, options.quick)
+    tasks["growth"] = partial(run_alone, "growth.py", "1" if options.quick else "5")
+    tasks["memory"] = partial(run_alone, "limits.py", "memory", "1")
+    tasks["first_use"] = first_uses
+    if not options.quick:
+        tasks["sparse_fit"] = partial(run_alone, "limits.py", "sparse_fit", "1")
+    return tasks
 
 
 if __name__ == "__main__":

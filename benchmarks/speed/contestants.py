@@ -3,19 +3,45 @@
     python contestants.py NAME DATA.npz OPTIONS
 
 DATA has X_train, y_train (0 to k - 1), X_test and y_test; OPTIONS is a JSON object. Runs in any
-environment that has the peer: nothing of shareboost is imported but by its own entry. Only the
-fit is timed; for all alike the loss is the plain logistic loss of the training rows.
+environment that has the peer: nothing of shareboost is imported but by its own entry. The fit
+alone is metered; for all alike the loss is the plain logistic loss of the training rows.
 """
 
 from __future__ import annotations
 
 import json
-import resource
 import sys
+from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
+
+
+class Meter:
+    """Seconds by the clock and of the processors, and the peak of memory, from here to ``read``."""
+
+    def __init__(self):
+        Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+        self.resident = megabytes("VmRSS")
+        self.began, self.used = perf_counter(), process_time()
+
+    def read(self):
+        seconds, used = perf_counter() - self.began, process_time() - self.used
+        return {
+            "seconds": seconds,
+            "processors": used,
+            "megabytes": megabytes("VmHWM"),
+            "megabytes before": self.resident,
+        }
+
+
+def megabytes(name):
+    """What Linux says of this process; a process starts with the peak of the one that made it."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(name + ":"):
+            return int(line.split()[1]) / 1024
+    raise KeyError(name)
 
 
 def log_loss(scores, y):
@@ -36,24 +62,24 @@ def standardised(data):
     return (X - mean) / deviation, (X_test - mean) / deviation
 
 
-def linear(seconds, coef, intercept, X, X_test, data):
-    """What a linear classifier reached; coef (d, k)."""
+def linear(taken, coef, intercept, X, X_test, data):
+    """What a linear classifier took and reached; coef (d, k)."""
     wrong = (X_test @ coef + intercept).argmax(axis=1) != data["y_test"]
-    return {
-        "seconds": seconds,
+    return taken | {
         "loss": log_loss(X @ coef + intercept, data["y_train"]),
         "error": float(wrong.mean()),
         "features": int(np.any(coef != 0, axis=1).sum()),
     }
 
 
-def shareboost(data, n_features, pool="columns", compile_on=200, **parameters):
+def shareboost(data, n_features, pool="columns", dtype=None, **parameters):
     from shareboost import ShareBoostClassifier, pools
     from shareboost.choice.select import Selector
 
     made = pools.Pieces(30, 10) if pool == "pieces" else pool
     X, y = data["X_train"], data["y_train"]
-    first = np.random.default_rng(0).permutation(y.size)[: compile_on * (y.max() + 1)]
+    X = X.astype(dtype or X.dtype, copy=False)
+    first = np.random.default_rng(0).permutation(y.size)[: 200 * (y.max() + 1)]
     ShareBoostClassifier(2, pool=made, **parameters).fit(X[first], y[first])  # compiles
     selections, original = [], Selector.best
 
@@ -65,11 +91,10 @@ def shareboost(data, n_features, pool="columns", compile_on=200, **parameters):
 
     Selector.best = best
     clf = ShareBoostClassifier(n_features, pool=made, **parameters)
-    began = perf_counter()
+    meter = Meter()
     clf.fit(X, y)
-    seconds = perf_counter() - began
-    return {
-        "seconds": seconds,
+    taken = meter.read()
+    return taken | {
         "loss": log_loss_of(clf.predict_proba(X), y),
         "error": float(np.mean(clf.predict(data["X_test"]) != data["y_test"])),
         "features": len(clf.selected_),
@@ -84,10 +109,9 @@ def abess(data, n_features, threads):
     model = MultinomialRegression(
         support_size=range(1, n_features + 1), ic_type="loss", thread=threads
     )
-    began = perf_counter()
+    meter = Meter()
     model.fit(X, data["y_train"])
-    seconds = perf_counter() - began
-    return linear(seconds, model.coef_, model.intercept_, X, X_test, data)
+    return linear(meter.read(), model.coef_, model.intercept_, X, X_test, data)
 
 
 def adelie(data, n_features, threads):
@@ -104,7 +128,7 @@ def adelie(data, n_features, threads):
         last = state.betas[-1]
         return np.unique(last.indices[last.data != 0] // k).size >= n_features
 
-    began = perf_counter()
+    meter = Meter()
     state = ad.grpnet(
         ad.matrix.dense(X, method="naive", n_threads=threads),
         ad.glm.multinomial(np.eye(k)[data["y_train"]]),
@@ -113,9 +137,9 @@ def adelie(data, n_features, threads):
         progress_bar=False,
         n_threads=threads,
     )
-    seconds = perf_counter() - began
+    taken = meter.read()
     coef = state.betas[-1].toarray().reshape(X.shape[1], k)
-    return linear(seconds, coef, state.intercepts[-1], X, X_test, data)
+    return linear(taken, coef, state.intercepts[-1], X, X_test, data)
 
 
 def saga(data, n_features, threads):
@@ -124,24 +148,29 @@ def saga(data, n_features, threads):
 
     X, X_test = standardised(data)
     model = LogisticRegression(
-        l1_ratio=1.0, solver="saga", C=1e-3, tol=1e-3, max_iter=1000, warm_start=True
+        l1_ratio=1.0,
+        solver="saga",
+        C=1e-3,
+        tol=1e-3,
+        max_iter=1000,
+        warm_start=True,
+        random_state=0,
     )
-    began = perf_counter()
+    meter = Meter()
     while not np.any(model.fit(X, data["y_train"]).coef_, axis=0).sum() >= n_features:
         model.C *= 1.3
-    seconds = perf_counter() - began
-    return linear(seconds, model.coef_.T, model.intercept_, X, X_test, data)
+    return linear(meter.read(), model.coef_.T, model.intercept_, X, X_test, data)
 
 
-def on_chosen(chosen, seconds, began, X, X_test, data):
+def on_chosen(chosen, meter, X, X_test, data):
     """What a logistic regression on some columns reached, its own time counted."""
     from sklearn.linear_model import LogisticRegression
 
     model = LogisticRegression(C=1.0, max_iter=10_000).fit(X[:, chosen], data["y_train"])
-    seconds += perf_counter() - began
+    taken = meter.read()
     coef = np.zeros((X.shape[1], len(model.classes_)))
     coef[chosen] = model.coef_.T
-    return linear(seconds, coef, model.intercept_, X, X_test, data)
+    return linear(taken, coef, model.intercept_, X, X_test, data)
 
 
 def fastcan(data, n_features, threads):
@@ -149,9 +178,9 @@ def fastcan(data, n_features, threads):
 
     X, X_test = standardised(data)
     one_hot = np.eye(int(data["y_train"].max()) + 1)[data["y_train"]]
-    began = perf_counter()
+    meter = Meter()
     model = FastCan(n_features, verbose=0).fit(X, one_hot)
-    return on_chosen(model.indices_, 0.0, began, X, X_test, data)
+    return on_chosen(model.indices_, meter, X, X_test, data)
 
 
 def rfe(data, n_features, threads):
@@ -159,13 +188,13 @@ def rfe(data, n_features, threads):
     from sklearn.linear_model import LogisticRegression
 
     X, X_test = standardised(data)
-    began = perf_counter()
+    meter = Meter()
     model = RFE(LogisticRegression(max_iter=10_000), n_features_to_select=n_features, step=1)
     model.fit(X, data["y_train"])
-    return on_chosen(np.flatnonzero(model.support_), 0.0, began, X, X_test, data)
+    return on_chosen(np.flatnonzero(model.support_), meter, X, X_test, data)
 
 
-RATES = (0.1, 0.2, 0.3, 0.5, 0.7)
+RATES = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4)
 
 
 def best_rate(train, error, data):
@@ -194,15 +223,14 @@ def lightgbm(data, rounds, threads, rate=None):
     rate = rate or best_rate(train, error, data)
     X, y = data["X_train"], data["y_train"]
     parameters = fixed | {"learning_rate": rate}
-    began = perf_counter()
+    meter, each = Meter(), []
     booster = lgb.Booster(parameters, lgb.Dataset(X, y, params=parameters))
-    seconds, each = perf_counter() - began, []
     for _ in range(rounds):
         began = perf_counter()
         booster.update()
         each.append(perf_counter() - began)
-    return {
-        "seconds": seconds + sum(each),
+    taken = meter.read()
+    return taken | {
         "loss": log_loss_of(booster.predict(X), y),
         "error": error(booster, data["X_test"], data["y_test"]),
         "features": len(each) * k,
@@ -224,10 +252,10 @@ def xgboost(data, rounds, threads, rate=None):
         return float(np.mean(booster.predict(xgb.DMatrix(X)).argmax(axis=1) != y))
 
     rate = rate or best_rate(train, error, data)
-    began = perf_counter()
+    meter = Meter()
     booster = train(data["X_train"], data["y_train"], rate)
-    return {
-        "seconds": perf_counter() - began,
+    taken = meter.read()
+    return taken | {
         "loss": log_loss_of(booster.predict(xgb.DMatrix(data["X_train"])), data["y_train"]),
         "error": error(booster, data["X_test"], data["y_test"]),
         "features": rounds * k,
@@ -240,10 +268,10 @@ def svm(data, C=10.0):
     from sklearn.svm import SVC
 
     X, X_test = standardised(data)
-    began = perf_counter()
+    meter = Meter()
     model = SVC(C=C).fit(X, data["y_train"])
-    return {
-        "seconds": perf_counter() - began,
+    taken = meter.read()
+    return taken | {
         "error": float(np.mean(model.predict(X_test) != data["y_test"])),
         "features": len(model.support_),
     }
@@ -258,11 +286,7 @@ CONTESTANTS = {
 def main(name, source, options):
     with np.load(source) as stored:
         data = {key: stored[key] for key in stored.files}
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    found = CONTESTANTS[name](data, **json.loads(options))
-    found["megabytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    found["megabytes before"] = before / 1024
-    print(json.dumps(found))
+    print(json.dumps(CONTESTANTS[name](data, **json.loads(options))))
 
 
 if __name__ == "__main__":

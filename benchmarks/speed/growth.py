@@ -1,6 +1,6 @@
 """How the time of a fit grows: rows, columns, classes and rounds doubled, one at a time.
 
-    python growth.py REPEATS [POOL]
+    python growth.py REPEATS
 
 Prints JSON: for each of the four its sizes and, of every repeat, the seconds of all, of the
 selections and of the refits. The rows are drawn from a linear model of some columns.

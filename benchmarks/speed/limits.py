@@ -8,7 +8,6 @@ Prints JSON: the seconds of both, of every repeat.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from contestants import Meter
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import ThreadpoolController
 
 from shareboost import ShareBoostClassifier
 from shareboost.choice.select import Selector
@@ -75,8 +76,10 @@ def sparse_rows(n: int, d: int, k: int) -> tuple[Any, Any]:
     """Return rows with a twentieth of their entries filled, and classes that some columns tell."""
     rng = np.random.default_rng(0)
     each = d // 20
-    columns = [np.sort(rng.choice(d, size=each, replace=False)) for _ in range(n)]
-    indices = np.concatenate(columns).astype(np.int32)
+    columns = np.empty((n, each), dtype=np.int32)
+    for own in columns:
+        own[:] = np.sort(rng.choice(d, size=each, replace=False))
+    indices = columns.ravel()
     values = rng.random(indices.size, dtype=np.float32)
     pointers = np.arange(0, indices.size + 1, each, dtype=np.int32)
     X = sp.csr_array((values, indices, pointers), shape=(n, d))
@@ -94,13 +97,9 @@ def sparse(repeats: int) -> dict[str, Any]:
 
 def sparse_fit(repeats: int, n_features: int = 100) -> dict[str, Any]:
     X, y = sparse_rows(100_000, 20_000, 50)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    began = perf_counter()
+    meter = Meter()
     clf = ShareBoostClassifier(n_features).fit(X, y)
-    return {
-        "ours": [perf_counter() - began],
-        "megabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "megabytes before": before / 1024,
+    return meter.read() | {
         "loss": float(clf.path_.losses[-1]),
         "features": len(clf.selected_),
     }
@@ -113,7 +112,7 @@ def refit(repeats: int) -> dict[str, Any]:
     W = 0.1 * rng.standard_normal((10, 200))
     weights = np.ascontiguousarray(W.T, dtype=np.float32)
     shares = rng.random((60_000, 10), dtype=np.float32)
-    columns = np.asfortranarray(X)  # the faster order for BLAS, and the one that a fit has
+    columns = np.asfortranarray(X)  # the order that a fit has; here also the faster one for BLAS
     with Rows(X, y, np.ones(y.size), Columns().fit(X), 10, False) as rows:
         for atom in range(200):
             rows.append(atom)
@@ -122,10 +121,14 @@ def refit(repeats: int) -> dict[str, Any]:
             rows.leave([block.residual for block in rows.blocks])
             rows.evaluate(W, LogisticLoss())
 
-        ours = in_turns(repeats, ours=evaluate)["ours"]
-    # Outside of the fit, which keeps BLAS to one thread.
-    peer = in_turns(repeats, peer=lambda: (columns @ weights, columns.T @ shares))["peer"]
-    return {"ours": ours, "peer": peer}
+        blas = ThreadpoolController().select(user_api="blas")
+
+        def multiply() -> None:
+            with blas.limit(limits=2):  # the rows keep it to one
+                columns @ weights
+                columns.T @ shares
+
+        return in_turns(repeats, ours=evaluate, peer=multiply)
 
 
 def predict(repeats: int, dtype: Any = np.float32) -> dict[str, Any]:
@@ -147,14 +150,9 @@ def memory(repeats: int) -> dict[str, Any]:
     X = rng.standard_normal((60_000, 4000), dtype=np.float32)
     y = rng.integers(10, size=60_000)
     ShareBoostClassifier(2).fit(X[:500], y[:500])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    meter = Meter()
     ShareBoostClassifier(10).fit(X, y)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        "ours": [(after - before) / 1024],
-        "peer": [X.nbytes / 2**20],
-        "megabytes": after / 1024,
-    }
+    return meter.read() | {"matrix": X.nbytes / 2**20}
 
 
 LIMITS = {

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .plan import DATA, OLDER, Limit, Match
+from .plan import DATA, OLDER, Limit, Match, Runner
 
 HERE = Path(__file__).parent
 Found = dict[str, Any]
@@ -29,26 +29,26 @@ def answer(command: list[str], threads: int = 2) -> Any:
 
 
 def run_match(match: Match, older: str) -> Found:
-    """Return the runs of ours and of every peer, in turns."""
-    runs: dict[str, list[Found]] = {"shareboost": [], **{peer.name: [] for peer in match.peers}}
+    """Return the runs of ours and of every peer, in turns; with what the table says of them."""
+    lines = [{"title": runner.title, "asked": runner.asked, "runs": []} for runner in match.runners]
     with tempfile.TemporaryDirectory() as folder:
         source = str(Path(folder) / "data.npz")
         np.savez(source, **DATA[match.data]()._asdict())
 
-        def once(python: str, name: str, options: Found) -> Found:
+        def once(runner: Runner, options: Found) -> Found:
+            python = older if runner.environment == OLDER else sys.executable
             program = str(HERE / "contestants.py")
-            found: Found = answer([python, program, name, source, json.dumps(options)])
-            print(f"  {name}: {found['seconds']:.2f} s", file=sys.stderr, flush=True)
+            found: Found = answer([python, program, runner.name, source, json.dumps(options)])
+            print(f"  {runner.title}: {found['seconds']:.2f} s", file=sys.stderr, flush=True)
             return found
 
-        for _ in range(match.repeats):
-            runs["shareboost"].append(once(sys.executable, "shareboost", match.ours))
-            for peer in match.peers:
-                python = older if peer.environment == OLDER else sys.executable
-                last = runs[peer.name][-1] if runs[peer.name] else {}
-                tuned = {"rate": last["rate"]} if "rate" in last else {}
-                runs[peer.name].append(once(python, peer.name, peer.options | tuned))
-    return {"runs": runs}
+        for repeat in range(match.repeats):
+            for runner, line in zip(match.runners, lines, strict=True):
+                if repeat < runner.most:
+                    last = line["runs"][-1] if line["runs"] else {}
+                    tuned = {"rate": last["rate"]} if "rate" in last else {}
+                    line["runs"].append(once(runner, runner.options | tuned))
+    return {"work": match.work, "lines": lines}
 
 
 def run_limit(limit: Limit, quick: bool) -> Found:

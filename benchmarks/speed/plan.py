@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,6 @@ def floats(X: Any) -> Any:
 
 DATA: dict[str, Callable[[], Rows]] = {
     "isolet": lambda: stored("isolet"),
-    "isolet-float64": lambda: stored("isolet", lambda X: X.astype(np.float64)),
     "pendigits": lambda: stored("pendigits", floats),
     "pendigits-products": lambda: stored("pendigits", products),
     "mnist": lambda: stored("mnist"),
@@ -50,25 +49,25 @@ OWN, OLDER = "own", "older"
 
 
 @dataclass(frozen=True)
-class Peer:
-    """A peer and how it is called; ``older`` ones need an older NumPy."""
+class Runner:
+    """A classifier and how it is called; ``older`` ones need an older NumPy."""
 
-    name: str
+    name: str  # of the program
     options: dict[str, Any]
+    title: str
     environment: str = OWN
-    title: str = ""
+    asked: str = ""
+    most: int = 100  # repeats
 
 
 @dataclass(frozen=True)
 class Match:
-    """Some work, ours and that of peers, run in turns, each run in a fresh process."""
+    """Some work, done by ours and by peers in turns, each time in a fresh process."""
 
     name: str
     work: str
     data: str
-    ours: dict[str, Any]
-    peers: tuple[Peer, ...]
-    asked: dict[str, str] = field(default_factory=dict)  # of each peer, in words
+    runners: tuple[Runner, ...]  # the first is ours, by which the others' times are divided
     repeats: int = 3
 
 
@@ -86,13 +85,13 @@ class Limit:
 LIMITS = (
     Limit(
         "dense",
-        "`Columns` selection, 60000 x 2000 float32, 10 classes",
+        "`Columns` selection from the residual, 60000 x 2000 float32, 10 classes",
         "`X.sum()` on two threads",
         "at most 3 times its time",
     ),
     Limit(
         "sparse",
-        "`Columns` selection, sparse 100000 x 20000, 5% filled, 50 classes",
+        "the same, sparse 100000 x 20000, 5% filled, 50 classes",
         "SciPy's `X.T @ R`",
         "at most 1/4 of its time",
         repeats=7,
@@ -121,67 +120,77 @@ LIMITS = (
 def matches(quick: bool) -> tuple[Match, ...]:
     """Return the comparisons with peers; the quick ones take paths to 10 features, once."""
     size, repeats = (10, 1) if quick else (50, 3)
-    path = {"n_features": size}
-    threads = {"threads": 2}
-    older = [Peer("abess", path | threads, OLDER), Peer("adelie", path | threads, OLDER)]
-    slow = [Peer("saga", path | threads), Peer("rfe", path | threads)]
-    found = [
+    path, threads = {"n_features": size}, {"threads": 2}
+
+    def ours(title: str = "", **options: Any) -> Runner:
+        return Runner("shareboost", options, f"**shareboost**{title}")
+
+    def peer(name: str, title: str, asked: str = "", **more: Any) -> Runner:
+        return Runner(name, path | threads, title, asked="" if quick else asked, **more)
+
+    fastcan = peer("fastcan", "fastcan and logistic regression")
+    saga = peer("saga", "scikit-learn's saga, l1", most=1)
+    rfe = peer("rfe", "RFE, logistic regression", most=1)
+    abess = ("abess", "abess 0.4.11")
+    trees = {"rounds": 20} | threads
+    return (
         Match(
             "isolet",
             f"Isolet, 617 columns, path to {size}",
             "isolet",
-            path,
-            (*older, Peer("fastcan", path | threads), *(() if quick else slow)),
-            {"abess": "at least 35 times faster, lower loss", "adelie": "at least 50 times faster"},
+            (
+                ours(**path),
+                ours(", float64", **path, dtype="float64"),
+                ours(
+                    ", float64, `margin=0, alpha=0`", **path, dtype="float64", margin=0.0, alpha=0.0
+                ),
+                peer(*abess, "at least 35 times ours, higher loss", environment=OLDER),
+                peer(
+                    "adelie",
+                    "adelie 1.1.52, grouped multinomial",
+                    "at least 50 times ours, higher error",
+                    environment=OLDER,
+                ),
+                fastcan,
+                *(() if quick else (saga,)),
+            ),
             repeats,
-        ),
-        Match(
-            "isolet-unpenalised",
-            f"the same in float64, `margin=0, alpha=0` (what abess minimises), path to {size}",
-            "isolet-float64",
-            path | {"margin": 0.0, "alpha": 0.0},
-            (older[0],),
-            {"abess": "at least 35 times faster, lower loss"},
-            1,
         ),
         Match(
             "pendigits-products",
             f"Pendigits, 120 products as columns, path to {size}",
             "pendigits-products",
-            path,
-            (older[0], Peer("fastcan", path | threads), *(() if quick else slow)),
-            {"abess": "at least 20 times faster, loss not higher"},
+            (
+                ours(**path),
+                ours(", `margin=0, alpha=0`", **path, margin=0.0, alpha=0.0),
+                peer(*abess, "at least 20 times ours, loss not lower", environment=OLDER),
+                fastcan,
+                *(() if quick else (saga, rfe)),
+            ),
             repeats,
         ),
         Match(
             "stumps",
-            "MNIST, 200 shared stumps",
+            "MNIST, 200 stumps shared by all classes, or 20 a class",
             "mnist",
-            {"n_features": 200, "pool": "stumps"},
             (
-                Peer("lightgbm", {"rounds": 20} | threads, title="LightGBM, 200 one-split trees"),
-                Peer("xgboost", {"rounds": 20} | threads, title="XGBoost, 200 one-split trees"),
+                ours(", 200 stumps", n_features=200, pool="stumps"),
+                ours(", `refit_tol=0.5`", n_features=200, pool="stumps", refit_tol=0.5),
+                Runner(
+                    "lightgbm",
+                    trees,
+                    "LightGBM, 20 rounds of 10 one-split trees",
+                    asked="not less than ours; ours at most 0.6 of its error",
+                ),
+                Runner("xgboost", trees, "XGBoost, 20 rounds of 10 one-split trees"),
             ),
-            {"lightgbm": "not slower, at most 0.6 of its test error"},
-            repeats,
-        ),
-        Match(
-            "stumps-loose",
-            "the same, `refit_tol=0.5`",
-            "mnist",
-            {"n_features": 200, "pool": "stumps", "refit_tol": 0.5},
-            (Peer("lightgbm", {"rounds": 20} | threads, title="LightGBM, 200 one-split trees"),),
-            {"lightgbm": "not slower, at most 0.6 of its test error"},
             repeats,
         ),
         Match(
             "pieces",
-            "Pendigits, 40 pieces of 30 centres",
+            "Pendigits, 40 pieces of 30 centres, 10 radii",
             "pendigits",
-            {"n_features": 40, "pool": "pieces"},
-            (Peer("svm", {}, title="RBF SVM"),),
-            {},
+            (ours(n_features=40, pool="pieces"), Runner("svm", {}, "RBF SVM, C=10")),
             repeats,
         ),
-    ]
-    return tuple(found)
+    )

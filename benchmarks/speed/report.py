@@ -5,24 +5,15 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-import sys
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 
-from .plan import LIMITS, Match
+from .plan import LIMITS
 
 Found = dict[str, Any]
-NAMES = {
-    "abess": "abess 0.4.11",
-    "adelie": "adelie 1.1.52, grouped multinomial",
-    "saga": "scikit-learn's saga, l1",
-    "fastcan": "fastcan and logistic regression",
-    "rfe": "RFE, logistic regression",
-    "svm": "RBF SVM (support vectors)",
-}
 
 
 def machine() -> str:
@@ -38,13 +29,17 @@ def machine() -> str:
             break
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     revision = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], stdout=-1, text=True, check=False
+        ["git", "describe", "--always", "--dirty"],
+        cwd=Path(__file__).parent,
+        stdout=-1,
+        text=True,
+        check=False,
     ).stdout.strip()
     return (
         f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}; Python "
         f"{platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, Numba {numba.__version__}; two threads for all; "
-        f"revision {revision or 'unknown'}."
+        f"scikit-learn {sklearn.__version__}, Numba {numba.__version__}; two threads allowed to "
+        f"all; revision {revision or 'unknown'}."
     )
 
 
@@ -69,30 +64,39 @@ def of_runs(runs: list[Found], key: str, form: str) -> str:
     return form.format(median(values)) if values else ""
 
 
-def matches_table(plan: tuple[Match, ...], found: Found) -> list[str]:
-    """Return a line for every contestant; ratios are those of runs side by side."""
+def matches_table(found: Found) -> list[str]:
+    """Return a line for every contestant; ratios are those of runs of one turn."""
     lines = head(
-        "work", "who", "seconds", "times ours", "loss", "test error", "features", "peak", "asked"
+        "work",
+        "who",
+        "seconds",
+        "times ours",
+        "processor seconds",
+        "loss",
+        "test error",
+        "features",
+        "peak",
+        "asked",
     )
-    for match in plan:
-        if match.name not in found:
+    for match in found.values():
+        if "lines" not in match:
             continue
-        runs = found[match.name]["runs"]
-        titles = {peer.name: peer.title or NAMES[peer.name] for peer in match.peers}
-        ours = [run["seconds"] for run in runs["shareboost"]]
-        for name, own in runs.items():
-            ratios = [run["seconds"] / mine for run, mine in zip(own, ours, strict=True)]
+        ours = [run["seconds"] for run in match["lines"][0]["runs"]]
+        for place, line in enumerate(match["lines"]):
+            runs = line["runs"]
+            ratios = [run["seconds"] / mine for run, mine in zip(runs, ours, strict=False)]
             lines.append(
                 row(
-                    match.work if name == "shareboost" else "",
-                    titles.get(name, "**shareboost**"),
-                    spread([run["seconds"] for run in own]),
-                    "" if name == "shareboost" else spread(ratios),
-                    of_runs(own, "loss", "{:.4f}"),
-                    of_runs(own, "error", "{:.2%}"),
-                    of_runs(own, "features", "{:.0f}"),
-                    of_runs(own, "megabytes", "{:.0f} MB"),
-                    match.asked.get(name, ""),
+                    match["work"] if place == 0 else "",
+                    line["title"],
+                    spread([run["seconds"] for run in runs]),
+                    spread(ratios) if place else "1",
+                    of_runs(runs, "processors", "{:.3g}"),
+                    of_runs(runs, "loss", "{:.4f}"),
+                    of_runs(runs, "error", "{:.2%}"),
+                    of_runs(runs, "features", "{:.0f}"),
+                    of_runs(runs, "megabytes", "{:.0f} MB"),
+                    line["asked"],
                 )
             )
     return lines
@@ -109,15 +113,15 @@ def limits_table(found: Found) -> list[str]:
         in_ms = [[1000 * value for value in values] for values in (ours, its)]
         cells = [spread(values) for values in in_ms]
         lines.append(row(limit.work, limit.against, *cells, spread(ratios, "{:.2f}"), limit.asked))
-    stumps = found.get("stumps", {}).get("runs")
-    if stumps:
-        pairs = list(zip(stumps["shareboost"], stumps["lightgbm"], strict=True))
-        mine, its = ([1000 * pair[i]["round"] for pair in pairs] for i in (0, 1))
+    if "stumps" in found:
+        first, *others = found["stumps"]["lines"]
+        (trees,) = (line for line in others if line["title"].startswith("LightGBM"))
+        mine, its = ([1000 * run["round"] for run in line["runs"]] for line in (first, trees))
         ratios = [a / b for a, b in zip(mine, its, strict=True)]
         lines.append(
             row(
-                "stumps selection, MNIST's pixels, median of a run",
-                "a round of LightGBM, 10 one-split trees",
+                "stumps selection from the residual, MNIST's pixels, median of a run",
+                "a round of LightGBM, 10 one-split trees, median of a run",
                 spread(mine),
                 spread(its),
                 spread(ratios, "{:.2f}"),
@@ -134,15 +138,16 @@ def alone_lines(found: Found) -> list[str]:
         fit = found["sparse_fit"]
         lines.append(
             f"- Sparse 100000 x 20000, 5% filled, 50 classes, {fit['features']} features: "
-            f"{fit['ours'][0] / 60:.1f} minutes in all, peak {fit['megabytes'] / 1024:.1f} GiB, of "
-            f"which {fit['megabytes before'] / 1024:.1f} GiB before the fit began (asked: at most "
-            f"8 minutes and 6 GiB). Training loss {fit['loss']:.3f}."
+            f"{fit['seconds'] / 60:.1f} minutes in all, peak {fit['megabytes'] / 1024:.1f} GiB, of "
+            f"which {fit['megabytes before'] / 1024:.1f} GiB, the rows, before the fit began "
+            f"(asked: at most 8 minutes and 6 GiB). Training loss {fit['loss']:.3f}."
         )
     if "memory" in found:
         fit = found["memory"]
+        added = fit["megabytes"] - fit["megabytes before"]
         lines.append(
-            f"- Memory: a fit of a float32 matrix of {fit['peer'][0]:.0f} MB adds "
-            f"{fit['ours'][0]:.0f} MB to the peak: no second copy."
+            f"- Memory: the fit of a float32 matrix of {fit['matrix']:.0f} MB, 60000 x 4000, adds "
+            f"{added:.0f} MB to what is held (asked: no second copy)."
         )
     if "first_use" in found:
         lines += [
@@ -206,14 +211,10 @@ def growth_plot(found: Found, target: Path) -> None:
     plt.close(figure)
 
 
-def written(plan: tuple[Match, ...], found: Found) -> str:
+def written(found: Found) -> str:
     """Return all tables."""
-    lines = [f"Measured on {found['machine']}", "", *matches_table(plan, found), ""]
+    lines = [f"Measured on {found['machine']}", "", *matches_table(found), ""]
     lines += ["## Single steps", "", *limits_table(found), "", *alone_lines(found)]
     if "growth" in found:
         lines += ["", "## Growth", "", *growth_table(found["growth"])]
     return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    sys.exit("Run benchmarks/bench.py")
