@@ -243,3 +243,23 @@ def test_a_fit_never_copies_dense_input_whole(dtype):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 0.4 * X.size * 4  # bytes; a float32 copy alone would be 2.5 times this
+
+
+@pytest.mark.parametrize("pool", ["columns", "stumps", "products"])
+@pytest.mark.parametrize("dtype", [">f4", ">f8", ">i2"])
+def test_numbers_in_the_other_order_of_bytes_are_numbers(digits, pool, dtype):
+    X, y = digits
+    native = np.dtype(dtype).newbyteorder("=")
+    plain = ShareBoostClassifier(4, pool=pool).fit(X.astype(native), y)
+    other = ShareBoostClassifier(4, pool=pool).fit(X.astype(dtype), y)
+    assert np.array_equal(plain.selected_, other.selected_)
+    assert np.array_equal(plain.predict(X), other.predict(X.astype(dtype)))
+
+
+@pytest.mark.parametrize("pool", ["columns", "stumps"])
+def test_a_thousand_classes_are_no_trouble(pool):
+    rng = np.random.default_rng(0)
+    y = np.arange(2200) % 1100
+    X = sp.csr_array(np.floor(rng.random((1100, 6)) * 9)[y])
+    clf = ShareBoostClassifier(2, pool=pool, refit_tol=0.5, tol=1e-2).fit(X, y)
+    assert clf.coef_.shape == (1100, 2)

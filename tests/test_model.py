@@ -73,3 +73,20 @@ def test_the_best_class_is_the_first_of_equals_however_many_there_are(k):
     assert (np.sort(scores, axis=1)[:, -1] == np.sort(scores, axis=1)[:, -2]).any()  # some tie
     assert np.array_equal(model.best(X), scores.argmax(axis=1))
     assert np.array_equal(model.best(X[:0]), np.empty(0))
+
+
+def test_wide_atoms_are_computed_some_rows_at_a_time(monkeypatch):
+    monkeypatch.setattr(model_module, "MOST_BYTES", 8 * 30 * 5)
+    seen = []
+
+    class Seen(ColumnFeatures):
+        def columns(self, X):
+            seen.append(X.shape[0])
+            return super().columns(X)
+
+        def on_input(self, coef, n_columns_in):
+            return None
+
+    model = Model(Seen(np.arange(30)), np.ones((2, 30)), np.zeros(2))
+    assert model.scores(np.ones((12, 30))).tolist() == [[30.0, 30.0]] * 12
+    assert seen == [5, 5, 2]

@@ -15,6 +15,7 @@ from .pools import Features
 # step leaves is then still in a cache when the next one comes.
 CHUNK_BYTES = 1 << 20
 CHUNK_ROWS = 4096
+MOST_BYTES = 1 << 26  # however few the rows
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,8 @@ class Model:
         if isinstance(X, np.ndarray):
             whole = self.features.on_input(self.coef, X.shape[1])
         coef = self.coef if whole is None else whole
-        step = max(CHUNK_ROWS, CHUNK_BYTES // (8 * max(1, coef.shape[1])))
+        a_row = 8 * max(1, coef.shape[1])
+        step = max(1, min(max(CHUNK_ROWS, CHUNK_BYTES // a_row), MOST_BYTES // a_row))
         if X.shape[0] > step and hasattr(X, "tocsr"):
             X = X.tocsr()
         for start in range(0, X.shape[0], step):

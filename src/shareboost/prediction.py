@@ -41,7 +41,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the highest score for each row; ties go to the first class."""
-        best = self._model().best(self._check_rows(X))
+        best = self._best(X)
         return self.classes_[best]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
@@ -119,6 +119,10 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class for every row, checked, (n_samples, n_classes)."""
         return self._model().scores(self._check_rows(X))
+
+    def _best(self, X: Any) -> NDArray[np.intp]:
+        """Return the place of the highest score of every row, checked, (n_samples,)."""
+        return self._model().best(self._check_rows(X))
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)

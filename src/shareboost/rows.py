@@ -87,9 +87,9 @@ class Rows:
 
     Notes
     -----
-    Use as a context manager: it holds the threads and BLAS's limit. The number of
-    threads is the one that BLAS is allowed on entry (``threadpoolctl``'s limits and
-    ``OMP_NUM_THREADS`` count).
+    Use as a context manager: it holds the threads and BLAS's limit. There are as many
+    threads as both BLAS and Numba are allowed on entry (the limits of ``threadpoolctl``, of
+    ``numba.set_num_threads``, ``OMP_NUM_THREADS`` and ``NUMBA_NUM_THREADS`` count).
     """
 
     def __init__(
@@ -251,9 +251,13 @@ class Rows:
 
     def remove(self, place: int) -> Removed:
         """Take out the atom at that place among the chosen ones; later ones move up."""
-        self._known = None
         start, stop = self.starts[self.intercept + place :][:2]
         n = self.n_columns
+        known = self._known
+        if known is not None:  # the last columns may go, where they had no weight
+            kept = stop == n and known.W.shape[1] <= start
+            short = known._replace(gradient=known.gradient[:, :start])
+            self._known = short if kept else None
 
         def take_out(block: Block) -> Floats:
             taken = block.columns[start:stop].copy()

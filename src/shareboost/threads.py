@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Lock
-from typing import Any
+from typing import Any, cast
 
 from threadpoolctl import ThreadpoolController
 
@@ -29,21 +29,30 @@ class SingleThreadedBlas:
 
     def __enter__(self) -> int:
         """Return the number of threads that a fit may use."""
-        from numba import get_num_threads  # of the calling thread
-
+        by_numba = _allowed_by_numba()
         with self._lock:
             if self._fits == 0:
                 blas = ThreadpoolController().select(user_api="blas")
                 self._allowed = max((lib["num_threads"] for lib in blas.info()), default=1)
                 self._limit = blas.limit(limits=1)
             self._fits += 1
-            return min(self._allowed, int(get_num_threads()))
+            return min(self._allowed, by_numba)
 
     def __exit__(self, *exception: object) -> None:
         with self._lock:
             self._fits -= 1
             if self._fits == 0:
                 self._limit.restore_original_limits()
+
+
+def _allowed_by_numba() -> int:
+    """Return how many threads Numba may use from here, without starting any."""
+    import numba
+    from numba.np.ufunc import parallel
+
+    pool, settings = cast(Any, parallel), cast(Any, numba.config)
+    # Before its first use, which also comes with set_num_threads, only the setting counts.
+    return int(pool.get_num_threads() if pool._is_initialized else settings.NUMBA_NUM_THREADS)
 
 
 single_threaded_blas = SingleThreadedBlas()
@@ -88,22 +97,24 @@ class Workers:
                 except BaseException as error:
                     done.put((place, None, error))
 
-        for _ in range(n_helpers):
-            self._helpers.submit(help_out)
-        found: dict[int, Any] = {}
+        found: dict[int, tuple[Any, BaseException | None]] = {}
         try:
+            for _ in range(n_helpers):
+                self._helpers.submit(help_out)
             for wanted in range(len(items)):
                 while wanted not in found:
                     if done.empty() and (own := claims.next()) is not None:
-                        found[own] = task(items[own])
-                        continue
-                    place, result, error = done.get()
-                    if error is not None:
-                        raise error
-                    found[place] = result
-                yield found.pop(wanted)
+                        found[own] = task(items[own]), None
+                    else:
+                        place, result, error = done.get()
+                        found[place] = result, error
+                result, error = found.pop(wanted)
+                if error is not None:
+                    raise error
+                yield result
         finally:
             claims.end()
+            result = error = None  # an error's traceback holds this frame
 
 
 class _Claims:

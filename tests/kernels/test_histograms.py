@@ -26,7 +26,7 @@ def some_codes(seed, n, n_bins, k, dtype):
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-@pytest.mark.parametrize(("n", "k"), [(1, 2), (50, 3), (51, 10), (200, 26)])
+@pytest.mark.parametrize(("n", "k"), [(1, 2), (50, 3), (51, 10), (200, 26), (200, 65)])
 def test_dense_histograms_equal_their_twin(n, k, dtype):
     # More bins than rows take another way than fewer.
     codes, residual, edges = some_codes(0, n, [2, 7, 100, 250], k, dtype)
@@ -48,7 +48,7 @@ def test_dense_histograms_add_in_the_type_of_the_rows(n):
 
 
 @pytest.mark.parametrize("n", [1, 40, 301])
-@pytest.mark.parametrize("k", [4, 9])
+@pytest.mark.parametrize("k", [4, 9, 70])
 def test_stored_histograms_equal_the_dense_ones(n, k):
     codes, residual, edges = some_codes(1, n, [3, 9, 200], k, np.uint8)
     common = np.array([1, 0, 150])

@@ -6,7 +6,7 @@ from shareboost.kernels.sparse import add_sparse_product
 from shareboost.pools.base import ByExample
 
 
-@pytest.mark.parametrize("k", [1, 7, 8, 9, 50])
+@pytest.mark.parametrize("k", [1, 7, 8, 9, 50, 65, 1001])  # no tag above 64
 @pytest.mark.parametrize(("dtype", "precision"), [(np.float32, 1e-4), (np.float64, 1e-11)])
 @pytest.mark.parametrize("density", [0.0, 0.05, 0.9])
 def test_products_equal_those_of_scipy(density, dtype, precision, k):

@@ -85,8 +85,8 @@ def deform(
 
     Notes
     -----
-    The result is the same for any number of threads, which is the one that BLAS is
-    allowed (``OMP_NUM_THREADS``, ``threadpoolctl``).
+    The result is the same for any number of threads, which is the one that BLAS and Numba
+    are allowed (``OMP_NUM_THREADS``, ``NUMBA_NUM_THREADS``, ``threadpoolctl``).
 
     References
     ----------

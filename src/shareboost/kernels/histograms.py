@@ -21,7 +21,7 @@ def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out
     codes (c, n); rows (n, width), in whose type those of one call are added; edges (c + 1,),
     where the bins of a column start; out (bins, k), float64.
     """
-    n, width = codes.shape[1], rows.shape[1]
+    n, width, k = codes.shape[1], rows.shape[1], out.shape[1]
     numbers = rows.ravel()
     bins = np.empty((2, _most_bins(edges, n) * width), dtype=rows.dtype)
     for j in range(codes.shape[0]):
@@ -30,7 +30,7 @@ def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out
         if n_bins > n:  # clearing the bins would cost more than filling them
             for i in range(n):
                 b = start + np.intp(own[i])
-                for q in range(len(tag)):
+                for q in range(k):
                     out[b, q] += rows[i, q]
             continue
         # Two sets of bins: equal codes in a row need not wait for each other.
@@ -38,10 +38,10 @@ def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out
         even[:] = 0
         odd[:] = 0
         for i in range(0, n - 1, 2):
-            _add_row(even, own[i], numbers, i, tag)
-            _add_row(odd, own[i + 1], numbers, i + 1, tag)
+            _add_row(even, own[i], numbers, i, width, tag)
+            _add_row(odd, own[i + 1], numbers, i + 1, width, tag)
         if n % 2:
-            _add_row(even, own[n - 1], numbers, n - 1, tag)
+            _add_row(even, own[n - 1], numbers, n - 1, width, tag)
         _add_bins(even, odd, tag, out[start : start + n_bins])
 
 
@@ -60,7 +60,7 @@ def add_stored(
     codes and examples (stored,), of column j from ``pointers[j]`` to ``pointers[j + 1]``. All
     other rows of a column have one code in common, for whose bin see ``fill_common``.
     """
-    width = rows.shape[1]
+    width, k = rows.shape[1], out.shape[1]
     numbers = rows.ravel()
     bins = np.empty((2, _most_bins(edges, rows.shape[0]) * width), dtype=rows.dtype)
     for j in range(edges.size - 1):
@@ -69,42 +69,46 @@ def add_stored(
         if n_bins > stop - start:
             for place in range(start, stop):
                 b = first + np.intp(codes[place])
-                for q in range(len(tag)):
+                for q in range(k):
                     out[b, q] += rows[examples[place], q]
             continue
         even, odd = bins[0, : n_bins * width], bins[1, : n_bins * width]
         even[:] = 0
         odd[:] = 0
         for place in range(start, stop - 1, 2):
-            _add_row(even, codes[place], numbers, examples[place], tag)
-            _add_row(odd, codes[place + 1], numbers, examples[place + 1], tag)
+            _add_row(even, codes[place], numbers, examples[place], width, tag)
+            _add_row(odd, codes[place + 1], numbers, examples[place + 1], width, tag)
         if (stop - start) % 2:
-            _add_row(even, codes[stop - 1], numbers, examples[stop - 1], tag)
+            _add_row(even, codes[stop - 1], numbers, examples[stop - 1], width, tag)
         _add_bins(even, odd, tag, out[first : first + n_bins])
 
 
 @njit(cache=True, nogil=True)
-def _add_row(bins: Array, code: int, numbers: Array, example: int, tag: tuple[int, ...]) -> None:
+def _add_row(
+    bins: Array, code: int, numbers: Array, example: int, width: int, tag: tuple[int, ...]
+) -> None:
     """Add an example's numbers to the bin of its code, both padded to whole vectors."""
-    width = np.uintp(-(-len(tag) // WIDTH) * WIDTH)
-    to, source = np.uintp(code) * width, np.uintp(example) * width
-    for q in range(0, len(tag), WIDTH):
+    if len(tag) > 0:  # the same number, known to the compiler
+        width = -(-len(tag) // WIDTH) * WIDTH
+    to, source = np.uintp(code) * np.uintp(width), np.uintp(example) * np.uintp(width)
+    for q in range(0, width, WIDTH):
         add_vector(bins, to + np.uintp(q), numbers, source + np.uintp(q))
 
 
 @njit(cache=True, nogil=True)
 def _add_bins(even: Array, odd: Array, tag: tuple[int, ...], out: Array) -> None:
     """Add both sets of bins, padded to whole vectors, to those of out, which are not."""
-    k, width = np.uintp(len(tag)), np.uintp(-(-len(tag) // WIDTH) * WIDTH)
+    k = len(tag) if len(tag) > 0 else out.shape[1]
+    width = np.uintp(-(-k // WIDTH) * WIDTH)
     to = out.ravel()
     for b in range(np.uintp(out.shape[0])):
-        for q in range(0, len(tag), WIDTH):
+        for q in range(0, k, WIDTH):
             place = b * width + np.uintp(q)
             add_vector(even, place, odd, place)
-            if q + WIDTH <= len(tag):
-                add_vector(to, b * k + np.uintp(q), even, place)
-        for q in range(len(tag) // WIDTH * WIDTH, len(tag)):
-            to[b * k + np.uintp(q)] += even[b * width + np.uintp(q)]
+            if q + WIDTH <= k:
+                add_vector(to, b * np.uintp(k) + np.uintp(q), even, place)
+        for q in range(k // WIDTH * WIDTH, k):
+            to[b * np.uintp(k) + np.uintp(q)] += even[b * width + np.uintp(q)]
 
 
 @njit(cache=True, nogil=True)

@@ -22,7 +22,8 @@ def add_sparse_product(
     values and examples (stored,), of column j from ``pointers[j]`` to ``pointers[j + 1]``; rows
     (n, width), in whose type those of one call are added; out (columns, k), float64.
     """
-    width = -(-len(tag) // WIDTH) * WIDTH
+    k = len(tag) if len(tag) > 0 else out.shape[1]
+    width = -(-k // WIDTH) * WIDTH
     sums = np.empty(width, dtype=rows.dtype)
     for j in range(out.shape[0]):
         start, stop = np.intp(pointers[j]), np.intp(pointers[j + 1])
@@ -44,5 +45,5 @@ def add_sparse_product(
             value, row = values[place], rows[examples[place]]
             for q in range(width):
                 sums[q] += value * row[q]
-        for q in range(len(tag)):
+        for q in range(k):
             out[j, q] += sums[q]

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..kernels import WIDTH
+from ..kernels import MOST_TAGGED, WIDTH
 
 # Beyond this ratio of a column's size to its spread, float32 sums lose its variation.
 LARGEST_OFFSET_IN_FLOAT32 = 1e3
@@ -253,9 +253,9 @@ class Pool(BaseEstimator, ABC):
         """Return the given atoms as plain arrays, apart from the pool."""
 
 
-def by_example(rows: Floats, dtype: Any = np.float32) -> Floats:
-    """Return the rows of classes as one row an example, (n, k)."""
-    return np.ascontiguousarray(rows.T, dtype=dtype)
+def by_example(rows: Floats) -> Floats:
+    """Return the rows of classes as one row an example in float32, (n, k)."""
+    return np.ascontiguousarray(rows.T, dtype=np.float32)
 
 
 class ByExample(NamedTuple):
@@ -279,8 +279,8 @@ class ByExample(NamedTuple):
 
     @property
     def tag(self) -> tuple[int, ...]:
-        """A tuple as long as there are classes."""
-        return (0,) * self.n_classes
+        """A tuple as long as there are classes; empty where they are too many to compile for."""
+        return (0,) * self.n_classes if self.n_classes <= MOST_TAGGED else ()
 
 
 def sums_type(dtype: np.dtype[Any], offsets: Floats, sizes: Floats) -> np.dtype[Any]:

@@ -91,7 +91,7 @@ class Columns(Pool):
     whose values differ by no more than the rounding of their type.
 
     Float32, 8-bit and 16-bit integer input is computed in float32, all other input in
-    float64, chunk by chunk.
+    float64, some of it at a time.
     """
 
     def __init__(self, scale: str = "deviation"):
@@ -224,7 +224,7 @@ def _product(rows: Floats, data: NDArray[Any]) -> Floats:
     if same and rows.shape[0] > FEW_CLASSES:
         return rows @ data
     product = np.zeros((rows.shape[0], data.shape[1]), dtype=rows.dtype)
-    if data.flags.c_contiguous and data.dtype.char in COMPILED:
+    if data.flags.c_contiguous and data.dtype.isnative and data.dtype.char in COMPILED:
         from ..kernels.few_rows import add_product
 
         add_product(rows, data, product)

@@ -33,6 +33,9 @@ class GroupFeatures(Features):
     def columns(self, X: Any) -> Any:
         return self._columns().columns(X)
 
+    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
+        return self._columns().on_input(coef, n_columns_in)
+
     def names(self, input_names: Sequence[str]) -> list[str]:
         return self._columns().names(input_names)
 
@@ -115,7 +118,7 @@ class Groups(Pool):
     def stats(
         self,
         data: Any,
-        rows: Floats,
+        rows: Any,
         part: slice,
         out: NDArray[np.float64] | None = None,
         squares: bool = False,

@@ -30,6 +30,8 @@ from .thresholds import byte_values, count_columns, digits_apart, is_bytes, thre
 
 # Dense columns are stored without their most frequent codes where those make up so much.
 MOSTLY_COMMON = 0.6
+# How often a code occurs is told from this many rows.
+SAMPLE_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ class Stumps(Pool):
             at_least("max_bins", self.max_bins, 2, "Stumps")
         one_of("scale", self.scale, POWERS, "Stumps")
         weight = weights_or_ones(X, weight)
-        cuts, squares, mostly, common, shares = [], [], [], [], []
+        cuts, squares, mostly = [], [], []
         for column in count_columns(X, weight):
             cuts.append(thresholds(column, self.max_bins))
             codes = np.searchsorted(cuts[-1], column.values)
@@ -122,8 +124,6 @@ class Stumps(Pool):
             above = np.cumsum(mass[::-1])[-2::-1] / mass.sum()
             squares.append(below * above if centred else below)
             mostly.append((above < below) & centred)
-            common.append(int(np.argmax(mass)))
-            shares.append(mass.max() / mass.sum())
         self.scale_ = np.sqrt(np.concatenate([np.empty(0), *squares])) ** POWERS[self.scale]
         # Stumps that most rows pass. Their moments are those of the rows that do not: the
         # variance of a column of nearly all ones is no difference of two large sums.
@@ -134,10 +134,17 @@ class Stumps(Pool):
         # The code that a block need not store, of each column; of dense ones the most frequent,
         # where that saves work. A stored code takes three bytes or more.
         if sp.issparse(X):
+            self.stored_ = True
             self.common_codes_ = np.array([np.searchsorted(cut, 0.0) for cut in cuts])
         else:
-            self.common_codes_ = np.array(common)
-        self.stored_ = sp.issparse(X) or float(np.mean(shares)) > MOSTLY_COMMON
+            some = X[:: -(-X.shape[0] // SAMPLE_ROWS)]
+            counts = [
+                np.bincount(_codes(some[:, j], cut), minlength=cut.size + 1)
+                for j, cut in enumerate(cuts)
+            ]
+            shares = [own.max() / len(some) for own in counts]
+            self.stored_ = float(np.mean(shares)) > MOSTLY_COMMON
+            self.common_codes_ = np.array([np.argmax(own) for own in counts])
         self.n_atoms_ = int(self.starts_[-1])
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
         return self

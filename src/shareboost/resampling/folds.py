@@ -51,11 +51,18 @@ class FoldClassifier(ShareBoostClassifier):
             yield self
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
+        known = self._known_scores(X)
+        return super()._scores(X) if known is None else known
+
+    def _best(self, X: Any) -> NDArray[np.intp]:
+        known = self._known_scores(X)
+        return super()._best(X) if known is None else known.argmax(axis=1)
+
+    def _known_scores(self, X: Any) -> NDArray[np.float64] | None:
+        """Return the scores of the very rows they are known of, else None."""
         rows, path, scores = self._known
         # A further fit has another path, and so has at(t).
-        if scores is None or X is not rows or self.path_ is not path:
-            return super()._scores(X)
-        return scores
+        return scores if X is rows and self.path_ is path else None
 
 
 def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:

@@ -129,8 +129,7 @@ class LossOnColumns:
         self.loss = loss
         self.columns = columns  # (intercept + c, n) of each block
         self.starts = starts  # of the atoms' rows of weights, after the intercept's
-        # One block is for one thread: waking it takes longer than a small one's work.
-        self._map = rows.map if len(columns) > 1 else map
+        self._map = rows.map
 
     @property
     def steepest(self) -> float:
