@@ -26,7 +26,7 @@ from typing import Any
 
 from speed.measure import first_uses, run_alone, run_limit, run_match
 from speed.plan import LIMITS, OLDER, matches
-from speed.report import growth_plot, machine, written
+from speed.report import growth_plot, machine, revision, written
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
@@ -37,11 +37,13 @@ def main(options: argparse.Namespace) -> None:
     if unknown := set(options.only or ()) - set(tasks):
         sys.exit(f"--only takes some of {', '.join(tasks)}; it got {', '.join(unknown)}.")
     found = json.loads(options.json.read_text()) if options.json.exists() else {}
-    found["machine"] = machine()  # before anything changes
+    found["machine"], now = machine(), revision()  # before anything changes
+    found.setdefault("revisions", {})
     options.json.parent.mkdir(exist_ok=True)
     for name in options.only or tasks:
         began = perf_counter()
         found[name] = tasks[name]()
+        found["revisions"][name] = now
         print(f"{name}: {perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     tables = written(found)

@@ -35,9 +35,10 @@ def test_a_line_has_the_median_and_the_range_of_the_ratios_of_one_turn(speed):
 
 
 def test_what_was_not_measured_is_left_out(speed):
-    found = {"machine": "a desk.", "dense": {"ours": [0.2, 0.3], "peer": [0.1, 0.1]}}
+    found = {"machine": "a desk.", "revisions": {"dense": "abc"}}
+    found |= {"dense": {"ours": [0.2, 0.3], "peer": [0.1, 0.1]}}
     text = speed.report.written(found)
-    assert "Measured on a desk." in text
+    assert "Measured on a desk. Revision abc." in text
     assert "2.50 (2.00 to 3.00)" in text
     assert "Growth" not in text
 

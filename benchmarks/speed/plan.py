@@ -163,7 +163,7 @@ def matches(quick: bool) -> tuple[Match, ...]:
             (
                 ours(**path),
                 ours(", `margin=0, alpha=0`", **path, margin=0.0, alpha=0.0),
-                peer(*abess, "at least 20 times ours, loss not lower", environment=OLDER),
+                peer(*abess, "at least 20 times ours, loss not lower", environment=OLDER, most=1),
                 fastcan,
                 *(() if quick else (saga, rfe)),
             ),

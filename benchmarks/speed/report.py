@@ -17,7 +17,7 @@ Found = dict[str, Any]
 
 
 def machine() -> str:
-    """Return a line on where and with what this was measured."""
+    """Return a line on where and with what this is measured."""
     import numba
     import scipy
     import sklearn
@@ -28,19 +28,19 @@ def machine() -> str:
             model = line.split(":")[1].strip()
             break
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    revision = subprocess.run(
-        ["git", "describe", "--always", "--dirty"],
-        cwd=Path(__file__).parent,
-        stdout=-1,
-        text=True,
-        check=False,
-    ).stdout.strip()
     return (
         f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}; Python "
         f"{platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
         f"scikit-learn {sklearn.__version__}, Numba {numba.__version__}; two threads allowed to "
-        f"all; revision {revision or 'unknown'}."
+        "all."
     )
+
+
+def revision() -> str:
+    """Return what of the repository this is."""
+    command = ["git", "describe", "--always", "--dirty"]
+    run = subprocess.run(command, cwd=Path(__file__).parent, stdout=-1, text=True, check=False)
+    return run.stdout.strip() or "unknown"
 
 
 def spread(values: list[float], form: str = "{:.3g}") -> str:
@@ -213,7 +213,9 @@ def growth_plot(found: Found, target: Path) -> None:
 
 def written(found: Found) -> str:
     """Return all tables."""
-    lines = [f"Measured on {found['machine']}", "", *matches_table(found), ""]
+    revisions = ", ".join(sorted(set(found["revisions"].values())))
+    lines = [f"Measured on {found['machine']} Revision {revisions}.", ""]
+    lines += [*matches_table(found), ""]
     lines += ["## Single steps", "", *limits_table(found), "", *alone_lines(found)]
     if "growth" in found:
         lines += ["", "## Growth", "", *growth_table(found["growth"])]
