@@ -162,7 +162,7 @@ def matches(quick: bool) -> tuple[Match, ...]:
             "pendigits-products",
             (
                 ours(**path),
-                ours(", `margin=0, alpha=0`", **path, margin=0.0, alpha=0.0),
+                ours(", `margin=0, alpha=0, tol=1e-5`", **path, margin=0.0, alpha=0.0, tol=1e-5),
                 peer(*abess, "at least 20 times ours, loss not lower", environment=OLDER, most=1),
                 fastcan,
                 *(() if quick else (saga, rfe)),

@@ -40,7 +40,7 @@ def masked_maxima(responses: Array, down: Array, across: Array, out: Array) -> N
                     best[f] = value if value > best[f] else best[f]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def quantise(values: Array, low: Array, step: Array, codes: Array, cut: Array) -> None:
     """Write ``round((values - low) / step)``, kept within 0 and 255, one row a feature.
 
