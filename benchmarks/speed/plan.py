@@ -132,7 +132,7 @@ def matches(quick: bool) -> tuple[Match, ...]:
     saga = peer("saga", "scikit-learn's saga, l1", most=1)
     rfe = peer("rfe", "RFE, logistic regression", most=1)
     abess = ("abess", "abess 0.4.11")
-    trees = {"rounds": 20} | threads
+    trees = {"rounds": 20} | threads | ({"rate": 0.5} if quick else {})  # else tuned
     return (
         Match(
             "isolet",
