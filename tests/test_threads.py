@@ -12,9 +12,8 @@ from shareboost.threads import Workers, single_threaded_blas
 
 @pytest.fixture(params=[1, 2, 4])
 def workers(request):
-    found = Workers(request.param)
-    yield found
-    found.close()
+    with Workers(request.param) as found:
+        yield found
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7, 50])
@@ -28,15 +27,14 @@ def test_results_come_in_order(workers, n):
 
 
 def test_the_callers_thread_takes_part():
-    workers = Workers(2)
     meet = threading.Barrier(2)  # both threads have to come
 
     def task(i):
         meet.wait(timeout=60)
         return threading.get_ident()
 
-    assert len(set(workers.map(task, range(2)))) == 2
-    workers.close()
+    with Workers(2) as workers:
+        assert len(set(workers.map(task, range(2)))) == 2
 
 
 @pytest.mark.parametrize("bad", [0, 3, 9])
@@ -52,8 +50,7 @@ def test_an_error_reaches_the_caller_and_the_workers_go_on(workers, bad):
 
 
 def test_nothing_more_is_begun_after_an_interrupt():
-    workers, begun = Workers(2), []
-    caller = threading.get_ident()
+    begun, caller = [], threading.get_ident()
 
     def task(i):
         begun.append(i)
@@ -61,9 +58,8 @@ def test_nothing_more_is_begun_after_an_interrupt():
             raise KeyboardInterrupt
         time.sleep(0.05)
 
-    with pytest.raises(KeyboardInterrupt):
+    with Workers(2) as workers, pytest.raises(KeyboardInterrupt):
         list(workers.map(task, range(100)))
-    workers.close()
     assert len(begun) < 10
 
 

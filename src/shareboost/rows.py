@@ -114,9 +114,8 @@ class Rows:
         self._map: Callable[..., Iterator[Any]] = map
 
     def __enter__(self) -> Self:
-        workers = Workers(self._resources.enter_context(single_threaded_blas))
-        self._resources.callback(workers.close)
-        self._map = workers.map
+        n_threads = self._resources.enter_context(single_threaded_blas)
+        self._map = self._resources.enter_context(Workers(n_threads)).map
         try:
             self._encode(*self._source)
             del self._source

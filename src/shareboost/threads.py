@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
 from threading import Lock
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from threadpoolctl import ThreadpoolController
 
@@ -68,13 +68,20 @@ class Workers:
     ----------
     n_threads : int
         How many, the caller's included.
+
+    Notes
+    -----
+    Use as a context manager: it holds the helpers.
     """
 
     def __init__(self, n_threads: int):
         self._n_helpers = n_threads - 1
         self._helpers = ThreadPoolExecutor(max(1, self._n_helpers))
 
-    def close(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
         """Wait for the helpers and end them."""
         self._helpers.shutdown()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
 from ..arguments import at_least, from_zero, image_shape_of_rows
-from ..threads import single_threaded_blas
+from ..threads import Workers, single_threaded_blas
 
 _DTYPES = (np.dtype(np.uint8), np.dtype(np.float32), np.dtype(np.float64))
 _TRUNCATE = 3.0  # the Gaussian ends after so many sigmas
@@ -134,8 +133,8 @@ def deform(
         deform_block(some, plane, place, weights, strengths, rounding, target)
 
     tasks = [(copy, first) for copy in range(n_copies) for first in range(0, n, block)]
-    with single_threaded_blas as n_threads, ThreadPoolExecutor(n_threads) as executor:
-        for _ in executor.map(work, tasks):  # an exception here cancels what has not begun
+    with single_threaded_blas as n_threads, Workers(n_threads) as workers:
+        for _ in workers.map(work, tasks):  # an exception here cancels what has not begun
             pass
     return out.reshape(n_copies * n, *images.shape[1:])
 

@@ -129,7 +129,6 @@ class LossOnColumns:
         self.loss = loss
         self.columns = columns  # (intercept + c, n) of each block
         self.starts = starts  # of the atoms' rows of weights, after the intercept's
-        self._map = rows.map
 
     @property
     def steepest(self) -> float:
@@ -143,7 +142,7 @@ class LossOnColumns:
     def at(self, weights: Matrix) -> Point:
         """Return the loss at some weights."""
         product = may_overflow(lambda columns: weights.T @ columns)
-        return self._point(weights, list(self._map(product, self.columns)))
+        return self._point(weights, list(self.rows.map(product, self.columns)))
 
     def beyond(self, last: Point, before: Point, share: float) -> Point:
         """Return the loss beyond the last point, by a share of the way from the one before."""
@@ -151,13 +150,13 @@ class LossOnColumns:
             return last
         weights = last.weights + share * (last.weights - before.weights)
         pairs = zip(last.scores, before.scores, strict=True)
-        scores = self._map(lambda pair: pair[0] + share * (pair[0] - pair[1]), pairs)
+        scores = self.rows.map(lambda pair: pair[0] + share * (pair[0] - pair[1]), pairs)
         return self._point(weights, list(scores))
 
     def gradient(self, point: Point) -> Matrix:
         """Return the gradient at a point of any weights, (intercept + c, k)."""
         pairs = zip(self.columns, point.residuals, strict=True)
-        parts = self._map(lambda pair: pair[0] @ pair[1].T, pairs)
+        parts = self.rows.map(lambda pair: pair[0] @ pair[1].T, pairs)
         zero = np.zeros((self.columns[0].shape[0], point.weights.shape[1]))
         return sum(parts, zero) / self.rows.total_weight
 
@@ -168,7 +167,7 @@ class LossOnColumns:
             residuals = one.residuals[place] - two.residuals[place]
             return float(np.vdot(residuals, one.scores[place] - two.scores[place]))
 
-        return sum(self._map(part, range(len(self.columns)))) / self.rows.total_weight
+        return sum(self.rows.map(part, range(len(self.columns)))) / self.rows.total_weight
 
     def _point(self, weights: Matrix, scores: list[Matrix]) -> Point:
         @may_overflow
@@ -178,6 +177,6 @@ class LossOnColumns:
             value = self.loss.value_and_residual(residual, block.y, block.weight)
             return value, residual
 
-        parts = list(self._map(part, zip(self.rows.blocks, scores, strict=True)))
+        parts = list(self.rows.map(part, zip(self.rows.blocks, scores, strict=True)))
         total = sum(value for value, _ in parts) / self.rows.total_weight
         return Point(weights, scores, [residual for _, residual in parts], total)
