@@ -4,8 +4,8 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from shareboost import rows as rows_module
 from shareboost.losses import BinaryLogisticLoss, LogisticLoss
+from shareboost.places import host as host_module
 from shareboost.pools import Columns
 from shareboost.rows import Rows
 
@@ -18,7 +18,7 @@ def make_rows(X, y, weight=None, scale="maxabs", intercept=True):
 
 @pytest.fixture
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 40)
+    monkeypatch.setattr(host_module, "BLOCK_ROWS", 40)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

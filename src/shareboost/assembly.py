@@ -16,6 +16,7 @@ from .choice.wishes import Grouping, Prices, Wishes, checked_wishes
 from .heldout import HeldOut
 from .losses import LogisticLoss
 from .penalties import PENALTIES
+from .places import Place
 from .pools import Pool
 from .refit import Refit
 from .rounds import Run, Stopping
@@ -39,6 +40,13 @@ def wishes(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Wishes, Pool]:
     )
 
 
+def at_place(clf: Any, pool: Pool, place: Place, X: Any) -> Pool:
+    """Return the pool in the form that computes at the place; raise for what it cannot do."""
+    form = place.form(pool)
+    place.check(form, clf.penalty, X)
+    return form
+
+
 def samples(
     clf: Any,
     sample: Sample,
@@ -46,6 +54,7 @@ def samples(
     eval_set: Any,
     classes: NDArray[Any],
     pool: Pool,
+    place: Place,
 ) -> tuple[Sample, Sample | None]:
     """Return the rows to train on, of positive weight, and those held out, if any."""
     sample, own_weight = sample.weighted, own_weight[sample.weight > 0]
@@ -56,20 +65,25 @@ def samples(
         )
     if eval_set is not None:
         finite = "allow-nan" if pool.allows_nan else True
-        return sample, evaluation_sample(clf, eval_set, classes, finite)
+        return sample, evaluation_sample(clf, eval_set, classes, finite, place)
     if fraction is None and clf.n_iter_no_change is None:
         return sample, None
     return split(sample, own_weight, fraction or HELD_OUT, clf.random_state)
 
 
 def saved_run(
-    clf: Any, sample: Sample, held_out: Sample | None, eval_set: Any, n_classes: int
+    clf: Any,
+    sample: Sample,
+    held_out: Sample | None,
+    eval_set: Any,
+    n_classes: int,
+    place: Place,
 ) -> SavedRun | None:
     """Return the checkpoint, its content checked, or None."""
     if clf.checkpoint is None:
         return None
     drawn = held_out is not None and eval_set is None
-    return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn, n_classes))
+    return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn, n_classes, place))
 
 
 def run(clf: Any, rows: Rows, terms: Terms, held_out: Sample | None) -> Run:
@@ -88,5 +102,5 @@ def run(clf: Any, rows: Rows, terms: Terms, held_out: Sample | None) -> Run:
         stopping,
         Selector(rows, refit, terms, clf.rule, clf.shortlist),
         clf.swap,
-        None if held_out is None else HeldOut(held_out, rows.pool),
+        None if held_out is None else HeldOut(held_out, rows),
     )

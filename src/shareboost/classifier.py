@@ -23,14 +23,14 @@ from .choice.select import RULES
 from .choice.wishes import GROUP_CHOICES
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
+from .places import place_of
 from .pools import POOLS, Pool, new_pool
 from .prediction import Predictor, fitted_attributes
 from .progress import RoundsBar, progress_bars
 from .refit import SOLVERS
 from .rows import Rows
 from .samples import checked_sample
-from .threads import single_threaded_blas
-from .validation import sample_weights
+from .validation import on_host, sample_weights
 
 
 class ShareBoostClassifier(CallbackSupportMixin, Predictor):
@@ -139,6 +139,11 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         from there and ends with the same path, bit for bit. A file of other data, other
         parameters or another program is refused and never overwritten; delete it to begin
         anew.
+    device : str, torch.device or None, default=None
+        Where to compute: ``"cuda"``, ``"cuda:1"``, ... (the extra ``shareboost[gpu]``), or
+        ``"cpu"``, torch's processor. None: where X is, if it is a torch tensor or a CuPy
+        array, else in NumPy. The fitted model is of NumPy's arrays in any case. See
+        docs/gpu.md.
     random_state : int, RandomState or None, default=None
         Of ``validation_fraction``. Pools have their own.
     verbose : int, default=0
@@ -213,6 +218,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
         "warm_start": ["boolean"],
         "checkpoint": [str, os.PathLike, None],
+        "device": [object],  # checked by torch
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -246,6 +252,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
         checkpoint: str | os.PathLike[str] | None = None,
+        device: Any = None,
         random_state: Any = None,
         verbose: int = 0,
     ):
@@ -273,6 +280,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.checkpoint = checkpoint
+        self.device = device
         self.random_state = random_state
         self.verbose = verbose
 
@@ -288,8 +296,9 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features_in)
-            Real or integer numbers; NaN where the pool allows it, as stumps do.
+        X : array, sparse matrix, frame or tensor of shape (n_samples, n_features_in)
+            Real or integer numbers; NaN where the pool allows it, as stumps do. Torch tensors
+            and CuPy arrays are computed on their device.
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -305,19 +314,24 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             (Ctrl-C) raises ``KeyboardInterrupt`` and leaves the finished rounds.
         """
         pool = new_pool(self.pool)
+        place = place_of(X, self.device)
         checked, classes, names, all_rows = checked_sample(
             self, X, y, sample_weight, pool.allows_nan
         )
         wishes, pool = assembly.wishes(self, names, pool)
+        pool = assembly.at_place(self, pool, place, all_rows.X)
         checked.groups_ = wishes.labels
-        own_weight = sample_weights(sample_weight, all_rows.X)
-        sample, held_out = assembly.samples(checked, all_rows, own_weight, eval_set, classes, pool)
-        checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size)
+        own_weight = sample_weights(on_host(sample_weight), all_rows.X)
+        sample, held_out = assembly.samples(
+            checked, all_rows, own_weight, eval_set, classes, pool, place
+        )
+        checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size, place)
         warm = warm_start.path_of(self, all_rows.X.shape[1], classes)
         fitted = partial(self._fitted, checked, classes)
         path = None
         with progress_bars(bool(self.verbose)):
-            with single_threaded_blas:  # whose sums depend on its threads
+            with place.settled():
+                sample = sample._replace(X=place.rows(sample.X))
                 pool.fit(sample.X, sample.weight, centred=self.fit_intercept)
             terms = wishes.terms(pool)
             shaped_by = shaping_of(self, wishes, terms)
@@ -328,7 +342,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             done = len(earlier or ())
             most = max(done, min(self.n_features or pool.n_atoms_, pool.n_atoms_))
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
-            with Rows(*sample, pool, classes.size, self.fit_intercept) as rows:
+            with Rows(*sample, pool, classes.size, self.fit_intercept, place) as rows:
                 run = assembly.run(self, rows, terms, held_out)
                 bar = RoundsBar(most, done)
                 try:

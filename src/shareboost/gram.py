@@ -125,9 +125,7 @@ class Gram:
 
     def factor(self, ridge: NDArray[np.float64]) -> Factor:
         """Return C with ``C C^T`` the matrix plus about ``diag(ridge)``."""
-        with np.errstate(divide="ignore"):
-            power = np.round(np.log(ridge) / np.log(RIDGE_BASE))
-        ridge = RIDGE_BASE**power
+        ridge = rounded_ridge(ridge)
         self._begin_anew(not np.array_equal(ridge[: self._ridge.size], self._ridge))
         self._ridge = ridge
         while True:
@@ -141,13 +139,7 @@ class Gram:
 
     def _atoms_of_panels(self) -> list[tuple[int, int]]:
         """Return the atoms of every panel that is not yet factored or was not yet full."""
-        edges, width = [0], 0
-        for atom, border in enumerate(self._borders, start=1):
-            width += border.shape[0]
-            if width >= PANEL_COLUMNS or atom == len(self._borders):
-                edges.append(atom)
-                width = 0
-        pairs = list(pairwise(edges))
+        pairs = atoms_of_panels([border.shape[0] for border in self._borders])
         kept = 0
         while kept < min(len(self._panels), len(pairs)):
             if self._panels[kept].stop != self._borders[pairs[kept][1] - 1].shape[1]:
@@ -172,6 +164,24 @@ class Gram:
         corner -= across @ across.T
         factor = cholesky(np.asfortranarray(corner), lower=True, check_finite=False)
         self._panels = [*self._panels, Panel(across, np.asfortranarray(factor))]
+
+
+def atoms_of_panels(widths: list[int]) -> list[tuple[int, int]]:
+    """Return the first atom of every panel and the one after its last, from their columns."""
+    edges, width = [0], 0
+    for atom, own in enumerate(widths, start=1):
+        width += own
+        if width >= PANEL_COLUMNS or atom == len(widths):
+            edges.append(atom)
+            width = 0
+    return list(pairwise(edges))
+
+
+def rounded_ridge(ridge: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the ridge rounded to powers of ``RIDGE_BASE``."""
+    with np.errstate(divide="ignore"):
+        power = np.round(np.log(ridge) / np.log(RIDGE_BASE))
+    return np.asarray(RIDGE_BASE**power)
 
 
 def _solved(corner: Matrix, rows: Matrix, transposed: bool) -> Matrix:

@@ -2,47 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .pools import Pool
+from .places.base import Array
 from .rows import Rows
 from .samples import Sample
 
 
 class HeldOut:
-    """A sample that no round is trained on.
+    """A sample that no round is trained on, which goes where the training rows are.
 
     The columns of an atom are computed when a round first uses it, and kept.
     """
 
-    def __init__(self, sample: Sample, pool: Pool):
-        self.sample = sample
-        self.pool = pool
-        self._columns: dict[int, NDArray[Any]] = {}
+    def __init__(self, sample: Sample, rows: Rows):
+        self.place = rows.place
+        self.pool = rows.pool
+        self.X = self.place.rows(sample.X)
+        self.y = self.place.asarray(sample.y)
+        self.weight = self.place.asarray(sample.weight)
+        self.total_weight = float(sample.weight.sum())
+        self._columns: dict[int, Array] = {}
 
     def score(self, rows: Rows, W: NDArray[np.float64]) -> float:
         """Return the accuracy of the atoms chosen in the rows, the weighted share of right answers.
 
         W, (k, n_columns), holds their weights, in training units.
         """
-        scores = np.zeros((self.sample.y.size, W.shape[0]))
+        place = self.place
+        scores = place.zeros((self.y.shape[0], W.shape[0]))
         edges = rows.starts
         if rows.intercept:
-            scores += W[:, 0]
+            scores += place.asarray(W[:, 0])
         for chosen, start, stop in zip(
             rows.chosen, edges[rows.intercept :], edges[rows.intercept + 1 :], strict=False
         ):
-            columns = (self._columns_of(chosen.atom) - chosen.centers) / chosen.scales
-            scores += columns @ W[:, start:stop].T
-        right = scores.argmax(axis=1) == self.sample.y
-        return float(self.sample.weight @ right / self.sample.weight.sum())
+            columns = place.wide(self._columns_of(chosen.atom)) - place.asarray(chosen.centers)
+            columns /= place.asarray(chosen.scales)
+            scores += columns @ place.asarray(W[:, start:stop].T)
+        right = scores.argmax(axis=1) == self.y
+        return float(place.wide(right) @ self.weight) / self.total_weight
 
-    def _columns_of(self, atom: int) -> NDArray[Any]:
+    def _columns_of(self, atom: int) -> Array:
         if atom not in self._columns:
-            found = self.pool.features([atom]).columns(self.sample.X)
-            self._columns[atom] = found.toarray() if sp.issparse(found) else found
+            self._columns[atom] = self.place.columns(self.pool.features([atom]), self.X)
         return self._columns[atom]

@@ -28,11 +28,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.floating]
+from .places import namespace
+from .places.base import Scalar
+
+Floats = Any  # NDArray[np.floating], or a tensor of a torch device
 Labels = NDArray[np.intp]
 
 
@@ -49,7 +53,7 @@ class Loss(ABC):
     margin: float = 1.0
 
     @abstractmethod
-    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> float:
+    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> Scalar:
         """Return the total loss; ``scores`` is overwritten with the residual."""
 
     @staticmethod
@@ -68,14 +72,15 @@ class Loss(ABC):
 
         The residual over the weight is rho or rho - 1, in size a share and its complement.
         """
-        size = np.abs(residual)
+        size = abs(residual)
         return size * (1.0 - size / weight)
 
     @staticmethod
-    def total_curvature(residual: Floats, weight: Floats) -> float:
+    def total_curvature(residual: Floats, weight: Floats) -> Scalar:
         """Return the sum over classes and examples of ``curvatures``."""
-        squares = np.einsum("qn,qn->n", residual, residual) / weight
-        return float(np.abs(residual).sum(dtype=np.float64) - squares.sum(dtype=np.float64))
+        xp = namespace(residual)
+        squares = xp.einsum("qn,qn->n", residual, residual) / weight
+        return abs(residual).sum(dtype=xp.float64) - squares.sum(dtype=xp.float64)
 
 
 @dataclass(frozen=True)
@@ -89,29 +94,30 @@ class LogisticLoss(Loss):
         the 0-1 loss; 0 is the plain softmax cross-entropy.
     """
 
-    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> float:
+    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> Scalar:
         """Return the total loss; ``scores`` is overwritten with the residual.
 
         The true class is kept apart from the rest, so that neither the loss nor the
         residual of a confident example is rounded away: both are sums of positive
         terms in any precision.
         """
-        from .kernels.softmax import lead, residual_of
-
-        own, rest, total = np.empty((3, y.size), dtype=scores.dtype)
+        xp, softmax = namespace(scores), _softmax_of(scores)
+        if (found := softmax.at_once(scores, y, weight, self.margin)) is not None:
+            return found
+        own, rest, total = (xp.empty_like(weight) for _ in range(3))
         # Taking the margin off the true class equals adding it to all the others.
-        lead(scores, y, self.margin, own)  # own <= 0
+        softmax.lead(scores, y, self.margin, own)  # own <= 0
         with np.errstate(under="ignore"):
-            np.exp(scores, out=scores)
-            residual_of(scores, y, weight, rest, total)
-            losses = np.where(own == 0.0, np.log1p(rest), np.log(total) - own)
-        return float(np.dot(losses.astype(np.float64), weight))
+            xp.exp(scores, out=scores)
+            softmax.residual_of(scores, y, weight, rest, total)
+            losses = xp.where(own == 0.0, xp.log1p(rest), xp.log(total) - own)
+        return _weighted(losses, weight)
 
     @staticmethod
     def rho(residual: Floats, y: Labels, weight: Floats) -> Floats:
         """Return eq. (6)'s rho, shape (k, n), from the residual (weights are positive)."""
         rho = residual / weight
-        rho[y, np.arange(y.size)] += 1.0
+        rho[y, namespace(y).arange(len(y), device=y.device)] += 1.0
         return rho
 
     @staticmethod
@@ -137,7 +143,7 @@ class BinaryLogisticLoss(Loss):
         How far the score must be on its own side of zero.
     """
 
-    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> float:
+    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> Scalar:
         """Return the total loss; ``scores``, (1, n), is overwritten with the residual.
 
         No term is rounded away, of an example that is confidently right or wrong.
@@ -149,7 +155,7 @@ class BinaryLogisticLoss(Loss):
             losses = np.maximum(short, 0.0) + np.log1p(small)
             rho = np.where(short > 0.0, 1.0, small) / (1.0 + small)
             np.multiply(-sign, weight * rho, out=scores[0])
-        return float(np.dot(losses.astype(np.float64), weight))
+        return _weighted(losses, weight)
 
     @staticmethod
     def rho(residual: Floats, y: Labels, weight: Floats) -> Floats:
@@ -163,3 +169,19 @@ class BinaryLogisticLoss(Loss):
     def curvature_product(rho: Floats, weight: Floats, direction: Floats) -> Floats:
         """Return the second derivative of the total loss times ``direction``, (1, n)."""
         return weight * rho * (1.0 - rho) * direction
+
+
+def _softmax_of(scores: Floats) -> Any:
+    """Return the module of the steps that run where the scores are."""
+    if isinstance(scores, np.ndarray):
+        from .kernels import softmax as steps
+    else:
+        from .on_device import softmax as steps  # type: ignore[no-redef]
+    return steps
+
+
+def _weighted(losses: Floats, weight: Floats) -> Scalar:
+    """Return the weighted sum of the losses, in float64."""
+    if isinstance(losses, np.ndarray):
+        return np.dot(losses.astype(np.float64), weight)
+    return losses.double() @ weight.double()

@@ -8,22 +8,25 @@ is the same with and without a penalty.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .places import namespace
+from .places.base import Scalar
 from .validation import is_number
 
-Weights = NDArray[np.float64]
+Weights = NDArray[np.float64]  # or a tensor of a torch device: what is said holds for both
 
 
 class Penalty(ABC):
     """A smooth convex function of W."""
 
     @abstractmethod
-    def value_and_gradient(self, W: Weights) -> tuple[float, Weights]:
+    def value_and_gradient(self, W: Weights) -> tuple[Scalar, Weights]:
         """Return the penalty of W and its gradient, shape (k, c)."""
 
     @abstractmethod
@@ -39,14 +42,14 @@ class Penalty(ABC):
 class Frobenius(Penalty):
     """The sum of squared weights."""
 
-    def value_and_gradient(self, W: Weights) -> tuple[float, Weights]:
-        return float(np.vdot(W, W)), 2.0 * W
+    def value_and_gradient(self, W: Weights) -> tuple[Scalar, Weights]:
+        return (W * W).sum(), 2.0 * W
 
     def curvature_product(self, W: Weights, direction: Weights) -> Weights:
         return 2.0 * direction
 
     def mean_curvature(self, W: Weights) -> NDArray[np.float64]:
-        return np.full(W.shape[1], 2.0)
+        return namespace(W).full_like(W[0], 2.0)
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,10 @@ class SmoothL1(_Smoothed):
     \|w\| by at most ``log(2) / beta``.
     """
 
-    def value_and_gradient(self, W: Weights) -> tuple[float, Weights]:
-        scaled = np.abs(self.beta * W)
-        log_cosh = scaled + np.log1p(np.exp(-2.0 * scaled)) - np.log(2.0)
-        return float(log_cosh.sum() / self.beta), np.tanh(self.beta * W)
+    def value_and_gradient(self, W: Weights) -> tuple[Scalar, Weights]:
+        xp, scaled = namespace(W), abs(self.beta * W)
+        log_cosh = scaled + xp.log1p(xp.exp(-2.0 * scaled)) - math.log(2.0)
+        return log_cosh.sum() / self.beta, xp.tanh(self.beta * W)
 
     def curvature_product(self, W: Weights, direction: Weights) -> Weights:
         return self._diagonal(W) * direction
@@ -83,7 +86,7 @@ class SmoothL1(_Smoothed):
         return self._diagonal(W).mean(axis=0)
 
     def _diagonal(self, W: Weights) -> Weights:
-        return self.beta * (1.0 - np.tanh(self.beta * W) ** 2)
+        return self.beta * (1.0 - namespace(W).tanh(self.beta * W) ** 2)
 
 
 @dataclass(frozen=True)
@@ -95,10 +98,10 @@ class SmoothLinf1(_Smoothed):
     columns' largest magnitudes.
     """
 
-    def value_and_gradient(self, W: Weights) -> tuple[float, Weights]:
+    def value_and_gradient(self, W: Weights) -> tuple[Scalar, Weights]:
         up, down, log_total = self._shares(W)
-        value = (log_total - np.log(2.0 * W.shape[0])).sum() / self.beta
-        return float(value), up - down
+        value = (log_total - math.log(2.0 * W.shape[0])).sum() / self.beta
+        return value, up - down
 
     def curvature_product(self, W: Weights, direction: Weights) -> Weights:
         up, down, _ = self._shares(W)
@@ -112,11 +115,12 @@ class SmoothLinf1(_Smoothed):
 
     def _shares(self, W: Weights) -> tuple[Weights, Weights, NDArray[np.float64]]:
         """Return the soft-max shares of +W and of -W, and the log of their total."""
-        largest = self.beta * np.abs(W).max(axis=0)
+        xp = namespace(W)
+        largest = self.beta * xp.amax(abs(W), axis=0)
         with np.errstate(under="ignore"):
-            up, down = np.exp(self.beta * W - largest), np.exp(-self.beta * W - largest)
+            up, down = xp.exp(self.beta * W - largest), xp.exp(-self.beta * W - largest)
         total = (up + down).sum(axis=0)
-        return up / total, down / total, largest + np.log(total)
+        return up / total, down / total, largest + xp.log(total)
 
 
 PENALTIES: dict[str, type[Penalty]] = {

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from .answers import given_back, labels_of, log_softmax, scores_of, softmax
 from .model import Model
 from .model_path import ModelPath, Step
+from .places import is_device_array, place_of
 from .pools import Features, Pool, takes_nan
-from .validation import SPARSE
+from .validation import check_rows, on_host
 
 
 class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -32,19 +32,24 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
     selected_: NDArray[np.intp]
     path_: ModelPath
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Any:
         """Return the scores, (n_samples, n_classes).
 
-        For two classes, that of the second less that of the first, (n_samples,).
+        For two classes, that of the second less that of the first, (n_samples,). Of a torch
+        tensor or a CuPy array they are computed on its device and returned there, as all that
+        is predicted.
         """
-        return _decision(self._scores(X))
+        return given_back(_decision(self._scores(X)), X)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the highest score for each row; ties go to the first class."""
+    def predict(self, X: Any) -> Any:
+        """Return the class of the highest score for each row; ties go to the first class.
+
+        Of a device's array, labels that are no numbers come as NumPy's.
+        """
         best = self._best(X)
-        return self.classes_[best]
+        return labels_of(self.classes_, best, X)
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Any:
         """Return the softmax of the scores, (n_samples, n_classes).
 
         Where the classes were trained one by one, their sigmoids over the sum of them.
@@ -52,16 +57,19 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         trains for the decision: the order of classes is right, the values are not
         calibrated.
         """
-        return softmax(self._logits(self._scores(X)), axis=1)
+        return given_back(softmax(self._logits(self._scores(X))), X)
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of ``predict_proba``, (n_samples, n_classes)."""
-        return log_softmax(self._logits(self._scores(X)), axis=1)
+        return given_back(log_softmax(self._logits(self._scores(X))), X)
 
     def transform(self, X: Any) -> Any:
         """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
-        model = self._model()
-        return model.features.columns(self._check_rows(X))
+        features = self._model().features
+        rows = self._check_rows(X)
+        if is_device_array(X):
+            return given_back(place_of(X, None).columns(features, rows), X)
+        return features.columns(rows)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the names of the chosen columns, in the order chosen."""
@@ -69,13 +77,21 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         names = _check_feature_names_in(self, input_features)
         return np.asarray(model.features.names(names), dtype=object)
 
-    def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
-        """Yield the decision function of every model of ``path_``, in its order."""
-        yield from (_decision(scores) for scores in self._staged_scores(X))
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy on X: the weighted share of labels that ``predict`` tells."""
+        from sklearn.metrics import accuracy_score  # a heavy import
 
-    def staged_predict(self, X: Any) -> Iterator[NDArray[Any]]:
+        y, sample_weight = on_host(y), on_host(sample_weight)
+        return accuracy_score(y, on_host(self.predict(X)), sample_weight=sample_weight)
+
+    def staged_decision_function(self, X: Any) -> Iterator[Any]:
+        """Yield the decision function of every model of ``path_``, in its order."""
+        yield from (given_back(_decision(scores), X) for scores in self._staged_scores(X))
+
+    def staged_predict(self, X: Any) -> Iterator[Any]:
         """Yield the predictions of every model of ``path_``, in its order."""
-        yield from (self.classes_[scores.argmax(axis=1)] for scores in self._staged_scores(X))
+        for scores in self._staged_scores(X):
+            yield labels_of(self.classes_, scores.argmax(axis=1), X)
 
     def at(self, t: int) -> Self:
         """Return the classifier of ``t`` features, from the same run.
@@ -117,32 +133,37 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return Model(self.path_.features.take(places), self.coef_, self.intercept_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of every class for every row, checked, (n_samples, n_classes)."""
-        return self._model().scores(self._check_rows(X))
+        """Return the score of every class for every row, checked, (n_samples, n_classes).
 
-    def _best(self, X: Any) -> NDArray[np.intp]:
+        Of a device's array they are a tensor there; so are those of every row and round.
+        """
+        model, rows = self._model(), self._check_rows(X)
+        return scores_of(model, rows) if is_device_array(X) else model.scores(rows)
+
+    def _best(self, X: Any) -> Any:
         """Return the place of the highest score of every row, checked, (n_samples,)."""
+        if is_device_array(X):
+            return self._scores(X).argmax(axis=1)
         return self._model().best(self._check_rows(X))
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         finite = "allow-nan" if self.path_.features.allows_nan else True
-        return validate_data(self, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite)
+        return check_rows(self, X, finite)
 
-    def _staged_scores(self, X: Any) -> Iterator[NDArray[np.float64]]:
+    def _staged_scores(self, X: Any) -> Iterator[Any]:
         check_is_fitted(self)
-        columns = self.path_.features.columns(self._check_rows(X))
-        if sp.issparse(columns):
-            columns = columns.toarray()
+        place = place_of(X, None)
+        columns = place.wide(place.columns(self.path_.features, self._check_rows(X)))
         for step in self.path_:
             _, own = self.path_.places(step.atoms)
             coef, intercept = self.path_.weights(step, own)
             first = np.array_equal(own, np.arange(own.size))  # then no copy is needed
-            used = columns[:, : own.size] if first else columns[:, own]
-            yield used @ coef.T + intercept
+            used = columns[:, : own.size] if first else columns[:, place.asarray(own)]
+            yield used @ place.asarray(coef.T) + place.asarray(intercept)
 
 
-def _decision(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def _decision(scores: Any) -> Any:
     """Return the scores as scikit-learn wants them: a difference for two classes."""
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 

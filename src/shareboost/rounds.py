@@ -220,7 +220,9 @@ class Run:
         return bool(
             np.allclose(np.concatenate([[], *scales]), path.scales[columns])
             and np.allclose(np.concatenate([[], *centers]), path.centers[columns])
-            and np.isclose(value / self.rows.total_weight, path.last.loss, rtol=1e-4, atol=1e-7)
+            and np.isclose(
+                float(value) / self.rows.total_weight, path.last.loss, rtol=1e-4, atol=1e-7
+            )
         )
 
     def _replayed(self, path: Path) -> list[Round] | None:

@@ -12,15 +12,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from .gram import Gram
 from .losses import Floats, Labels, Loss
+from .places import HOST, Place, namespace
+from .places.base import Array, Scalar
 from .pools import Pool
 from .progress import track
-from .threads import Workers, single_threaded_blas
-
-# Rows a block. Measured at 60000 x 200 columns, 10 classes, two threads: blocks of
-# 2048 and of 4096 evaluate the loss equally fast, smaller ones up to half slower.
-BLOCK_ROWS = 4096
 
 # A trial step of a solver may be far too long: it sees a value that is not finite, and
 # nobody else sees anything.
@@ -32,10 +28,10 @@ class Block:
     """Some rows: the pool's encoding, labels, weights and the columns chosen so far."""
 
     data: Any
-    y: Labels  # (n,)
-    weight: Floats  # (n,)
-    columns: Floats  # (capacity, n); the first Rows.n_columns are in use
-    residual: Floats  # (k, n) of the last evaluation
+    y: Array  # (n,), labels
+    weight: Array  # (n,)
+    columns: Array  # (capacity, n); the first Rows.n_columns are in use
+    residual: Array  # (k, n) of the last evaluation
     prepared: Any = None  # that residual as the pool wants it
     curvature: Any = None  # the loss's in each score, as the pool wants it
 
@@ -48,48 +44,55 @@ class Chosen(NamedTuple):
     scales: NDArray[np.float64]
 
 
+class _Layout(NamedTuple):
+    """Where the columns of chosen atoms are."""
+
+    chosen: tuple[Chosen, ...]
+    starts: list[int]  # of each atom, and at last where a next one would start
+    segments: Any
+
+
 class Removed(NamedTuple):
     """An atom taken out, with all that it takes to put it back."""
 
     place: int
     chosen: Chosen
-    columns: list[Floats]  # of each block
-    gram: Gram
+    columns: list[Array]  # of each block
+    gram: Any
 
 
 class Evaluated(NamedTuple):
     """What an evaluation found, whose residuals are still in the blocks."""
 
-    W: NDArray[np.float64]  # without columns of zeros at its end
+    W: Array  # perhaps without columns of zeros at its end
     loss: Loss
-    value: float
-    gradient: NDArray[np.float64]  # in the weights of these and perhaps more columns
+    value: Scalar
+    gradient: Array  # in the weights of these and perhaps more columns
 
 
 class Rows:
     """All training rows as blocks, and totals over them.
 
-    The number of blocks depends on the rows alone, each block is computed by one
-    thread with single-threaded BLAS, and the parts are added in the order of the rows.
-    So every total is the same to the last bit for any number of threads.
+    They live in NumPy's arrays or on a torch device, as ``place`` says, and so does every
+    array here but for what is said to be NumPy's.
 
     Parameters
     ----------
     X, y, weight :
-        The rows, with labels ``0 .. n_classes - 1`` and positive weights.
+        The rows, X in its place, with labels ``0 .. n_classes - 1`` and positive weights.
     pool : Pool
-        A pool fitted on X.
+        A pool fitted on X, in the form of the place.
     n_classes : int
         k.
     intercept : bool
         Whether the first column is the constant 1. The columns that follow are then
         centred as they are appended; the intercept absorbs the shift.
+    place : Place
+        Where the arrays live.
 
     Notes
     -----
-    Use as a context manager: it holds the threads and BLAS's limit. There are as many
-    threads as both BLAS and Numba are allowed on entry (the limits of ``threadpoolctl``, of
-    ``numba.set_num_threads``, ``OMP_NUM_THREADS`` and ``NUMBA_NUM_THREADS`` count).
+    Use as a context manager: it holds what the place needs, threads and their limits.
     """
 
     def __init__(
@@ -100,13 +103,16 @@ class Rows:
         pool: Pool,
         n_classes: int,
         intercept: bool,
+        place: Place = HOST,
     ):
+        self.place = place
         self.pool = pool
         self.n_classes = n_classes
         self.intercept = intercept
         self.total_weight = float(weight.sum())
-        self.chosen: list[Chosen] = []  # in the order of their columns
-        self.gram = Gram(0.0)
+        self.chosen: tuple[Chosen, ...] = ()  # in the order of their columns
+        self._layout: _Layout | None = None  # of their columns
+        self.gram = place.gram(0.0)
         self.blocks: list[Block] = []
         self._known: Evaluated | None = None  # columns appended since do not change it
         self._source = (X.tocsr() if hasattr(X, "tocsr") else X, y, weight)
@@ -114,8 +120,7 @@ class Rows:
         self._map: Callable[..., Iterator[Any]] = map
 
     def __enter__(self) -> Self:
-        n_threads = self._resources.enter_context(single_threaded_blas)
-        self._map = self._resources.enter_context(Workers(n_threads)).map
+        self._map = self._resources.enter_context(self.place.settled())
         try:
             self._encode(*self._source)
             del self._source
@@ -130,23 +135,22 @@ class Rows:
 
     def _encode(self, X: Any, y: Labels, weight: NDArray[np.float64]) -> None:
         """Cut the rows into blocks in the pool's encoding."""
-        n_blocks = -(-y.size // BLOCK_ROWS)
-        edges = np.linspace(0, y.size, n_blocks + 1).astype(int).tolist()
+        place, dtype = self.place, self.pool.dtype_
 
         def block(rows: slice) -> Block:
             n = rows.stop - rows.start
             block = Block(
                 data=self.pool.encode(X, rows),
-                y=y[rows],
-                weight=weight[rows].astype(self.pool.dtype_),
-                columns=np.empty((8, n), dtype=self.pool.dtype_),
-                residual=np.empty((self.n_classes, n), dtype=self.pool.dtype_),
+                y=place.asarray(y[rows]),
+                weight=place.asarray(weight[rows].astype(dtype)),
+                columns=place.empty((8, n), dtype),
+                residual=place.empty((self.n_classes, n), dtype),
             )
             if self.intercept:
                 block.columns[0] = 1.0
             return block
 
-        rows = [slice(*pair) for pair in pairwise(edges)]
+        rows = [slice(*pair) for pair in pairwise(place.edges(y.size))]
         self.blocks = list(track(self.map(block, rows), "encoding rows", len(rows)))
         self.reset(())
 
@@ -161,8 +165,21 @@ class Rows:
 
         The intercept, where there is one, counts as the first atom.
         """
-        widths = [1] * self.intercept + [chosen.scales.size for chosen in self.chosen]
-        return list(accumulate(widths, initial=0))
+        return self._laid_out().starts
+
+    @property
+    def segments(self) -> Any:
+        """The columns of each atom, as the place sums over them."""
+        return self._laid_out().segments
+
+    def _laid_out(self) -> _Layout:
+        """Return where the columns of the chosen atoms are, found anew when these change."""
+        if self._layout is None or self._layout.chosen is not self.chosen:
+            widths = [1] * self.intercept + [chosen.scales.size for chosen in self.chosen]
+            starts = list(accumulate(widths, initial=0))
+            segments = self.place.segments(starts[:-1], starts[-1])
+            self._layout = _Layout(self.chosen, starts, segments)
+        return self._layout
 
     @property
     def n_columns(self) -> int:
@@ -178,46 +195,56 @@ class Rows:
         sums: list[Any] | None = None
         for values in self.map(part, self.blocks):
             if sums is None:
-                sums = [np.array(value, dtype=np.float64) for value in values]
+                sums = [self._summand(value) for value in values]
             else:
                 for total, value in zip(sums, values, strict=True):
                     total += value
         assert sums is not None
         return tuple(sums)
 
+    def _summand(self, value: Any) -> Array:
+        """Return a value of the first block in float64, to add the others to."""
+        place = self.place
+        if isinstance(value, float):  # as NumPy's scalars are, which cannot be added to
+            return place.asarray(np.array(value))
+        wide = place.wide(value)
+        return place.copy(wide) if wide is value and len(self.blocks) > 1 else wide
+
     def append(self, atom: int) -> None:
         """Append the atom's columns to every block, scaled and, with an intercept, centred."""
-        scales = self.pool.scales(atom)
+        place, scales = self.place, self.pool.scales(atom)
         start, stop = self.n_columns, self.n_columns + scales.size
 
-        def write(block: Block) -> tuple[NDArray[np.float64]]:
+        def write(block: Block) -> tuple[Array]:
             if stop > block.columns.shape[0]:
-                grown = np.empty((2 * stop, block.y.size), dtype=block.columns.dtype)
+                grown = place.empty((2 * stop, block.columns.shape[1]), self.pool.dtype_)
                 grown[:start] = block.columns[:start]
                 block.columns = grown
             block.columns[start:stop] = self.pool.columns(block.data, atom)
-            raw = block.columns[start:stop].astype(np.float64)
-            return (raw @ block.weight if self.intercept else np.zeros(scales.size),)
+            if not self.intercept:
+                return (place.zeros((scales.size,)),)
+            return (place.wide(block.columns[start:stop]) @ place.wide(block.weight),)
 
         (centers,) = self.total(write)
         centers /= self.total_weight
+        divisors = place.asarray(scales)
 
-        def scale(block: Block) -> tuple[Floats]:
+        def scale(block: Block) -> tuple[Array]:
             new = block.columns[start:stop]
-            new[:] = (new.astype(np.float64) - centers[:, None]) / scales[:, None]
-            return ((new * block.weight) @ block.columns[:stop].T,)
+            new[:] = (place.wide(new) - centers[:, None]) / divisors[:, None]
+            return (place.inner(new * block.weight, block.columns[:stop]),)
 
         (products,) = self.total(scale)
         self.gram.extend(products / self.total_weight)
-        self.chosen.append(Chosen(atom, centers, scales))
+        self.chosen = (*self.chosen, Chosen(atom, place.numpy(centers), scales))
 
     def reset(self, atoms: tuple[int, ...]) -> None:
         """Choose these atoms and no others, as if they had been appended one by one."""
         self._known = None
-        self.chosen = []
-        self.gram = Gram(float(np.finfo(self.pool.dtype_).eps))
+        self.chosen = ()
+        self.gram = self.place.gram(float(np.finfo(self.pool.dtype_).eps))
         if self.intercept:
-            self.gram.extend(np.ones((1, 1)))
+            self.gram.extend(self.place.asarray(np.ones((1, 1))))
         for atom in atoms:
             self.append(atom)
 
@@ -227,10 +254,10 @@ class Rows:
 
     def relabelled(self, y: Labels, n_classes: int) -> Rows:
         """Return the same rows with other labels, of which other atoms may be chosen."""
-        edges = np.cumsum([block.y.size for block in self.blocks])
-        return self._beside(np.split(y, edges[:-1]), n_classes)
+        edges = np.cumsum([len(block.y) for block in self.blocks])
+        return self._beside(list(map(self.place.asarray, np.split(y, edges[:-1]))), n_classes)
 
-    def _beside(self, labels: list[Labels], n_classes: int) -> Rows:
+    def _beside(self, labels: list[Array], n_classes: int) -> Rows:
         """Return rows that share the encoding and the threads, with nothing chosen yet."""
         rows = copy(self)
         rows.n_classes = n_classes
@@ -238,8 +265,8 @@ class Rows:
             replace(
                 block,
                 y=y,
-                columns=block.columns[:1].copy(),
-                residual=np.empty((n_classes, y.size), dtype=block.residual.dtype),
+                columns=self.place.copy(block.columns[:1]),
+                residual=self.place.empty((n_classes, len(y)), self.pool.dtype_),
                 prepared=None,
                 curvature=None,
             )
@@ -255,73 +282,99 @@ class Rows:
         known = self._known
         if known is not None:  # the last columns may go, where they had no weight
             kept = stop == n and known.W.shape[1] <= start
-            short = known._replace(gradient=known.gradient[:, :start])
+            n_kept = start if self.place.columns_apart else 0
+            short = known._replace(gradient=known.gradient[:, :n_kept])
             self._known = short if kept else None
 
-        def take_out(block: Block) -> Floats:
-            taken = block.columns[start:stop].copy()
-            block.columns[start : n - (stop - start)] = block.columns[stop:n]
+        def take_out(block: Block) -> Array:
+            taken = self.place.copy(block.columns[start:stop])
+            later = self.place.copy(block.columns[stop:n])  # the two overlap
+            block.columns[start : n - (stop - start)] = later
             return taken
 
         columns = list(self.map(take_out, self.blocks))
         before = self.gram.remove(self.intercept + place)
-        return Removed(place, self.chosen.pop(place), columns, before)
+        removed = Removed(place, self.chosen[place], columns, before)
+        self.chosen = (*self.chosen[:place], *self.chosen[place + 1 :])
+        return removed
 
     def restore(self, removed: Removed) -> None:
         """Put an atom back to its place; nothing else may have changed since it was removed."""
         self._known = None
         n = self.n_columns
-        self.chosen.insert(removed.place, removed.chosen)
+        earlier, later = self.chosen[: removed.place], self.chosen[removed.place :]
+        self.chosen = (*earlier, removed.chosen, *later)
         start, stop = self.starts[self.intercept + removed.place :][:2]
 
-        def put_back(pair: tuple[Block, Floats]) -> None:
+        def put_back(pair: tuple[Block, Array]) -> None:
             block, taken = pair
-            block.columns[stop : n + stop - start] = block.columns[start:n]
+            later = self.place.copy(block.columns[start:n])
+            block.columns[stop : n + stop - start] = later
             block.columns[start:stop] = taken
 
         list(self.map(put_back, zip(self.blocks, removed.columns, strict=True)))
         self.gram = removed.gram
 
-    def prepare(self, curvatures: bool = False) -> NDArray[np.float64]:
+    def prepare(self, curvatures: bool = False) -> Array:
         """Leave in every block its residual, as the pool wants it; return sums of curvatures.
 
         With an intercept, less ``weight`` times its weighted mean: its correlation with a
         column is that of the residual with the centred column. If asked for, also leaves
         the curvature of the loss in each score, whose sums over examples, (k,), it returns.
         """
-        mean = np.zeros((self.n_classes, 1))
+        place = self.place
+        mean = place.zeros((self.n_classes, 1))
         if self.intercept:
-            (total,) = self.total(lambda block: (block.residual.sum(axis=1, dtype=np.float64),))
+            (total,) = self.total(lambda block: (_over_examples(block.residual),))
             mean = total[:, None] / self.total_weight
 
-        def prepare(block: Block) -> tuple[NDArray[np.float64]]:
+        def prepare(block: Block) -> tuple[Array]:
             block.prepared = self.pool.prepare(block.residual - mean * block.weight)
             if not curvatures:
-                return (np.zeros(self.n_classes),)
+                return (place.zeros((self.n_classes,)),)
             curvature = Loss.curvatures(block.residual, block.weight)
             block.curvature = self.pool.prepare(curvature)
-            return (curvature.sum(axis=1, dtype=np.float64),)
+            return (_over_examples(curvature),)
 
         (sums,) = self.total(prepare)
         return sums
 
-    def evaluate(self, W: NDArray[np.float64], loss: Loss) -> tuple[float, NDArray[np.float64]]:
+    def evaluate(self, W: Array, loss: Loss) -> tuple[Scalar, Array]:
         """Return the total loss at W, (k, n_columns), and its gradient.
 
-        Leaves in every block the residual at W: step 3 of Algorithm 1. A point that was just
-        evaluated is not evaluated again, nor one that only has more columns of weight zero; the
-        result is the same, to the last bit, as if it were.
+        Leaves in every block the residual at W: step 3 of Algorithm 1. W is an array of this
+        place, or NumPy's. A point that was just evaluated is not evaluated again, nor, of
+        NumPy's, one that only has more columns of weight zero; the result is the same, to the
+        last bit, as if it were.
         """
-        used = np.flatnonzero(W.any(axis=0))
-        n_used, n_asked = int(used[-1]) + 1 if used.size else 0, W.shape[1]
-        known = self._known
-        if known is None or known.loss != loss or not np.array_equal(known.W, W[:, :n_used]):
-            known = self._evaluated(W[:, :n_used], loss, n_asked)
+        n_asked = W.shape[1]
+        if isinstance(W, np.ndarray):
+            used = np.flatnonzero(W.any(axis=0))
+            W = W[:, : int(used[-1]) + 1 if used.size else 0]
+        known = self._known_at(W, loss)
+        if known is None:
+            known = self._evaluated(W, loss, n_asked)
         elif (n_known := known.gradient.shape[1]) < n_asked:
-            (more,) = self.total(lambda block: (_correlated(block, n_known, n_asked),))
-            known = known._replace(gradient=np.hstack([known.gradient, more]))
+            start = n_known if self.place.columns_apart else 0
+            (more,) = self.total(lambda block: (self._correlated(block, start, n_asked),))
+            before = known.gradient[:, :start]
+            known = known._replace(gradient=self.place.xp.hstack([before, more]))
         self._known = known
-        return known.value, known.gradient[:, :n_asked].copy()
+        return known.value, self.place.copy(known.gradient[:, :n_asked])
+
+    def _known_at(self, W: Array, loss: Loss) -> Evaluated | None:
+        """Return what was evaluated last, if it was at W.
+
+        Arrays of a device are not compared by what they hold: that would be a wait.
+        """
+        known = self._known
+        if known is None or known.loss != loss:
+            return None
+        if not isinstance(W, np.ndarray):
+            return known if known.W is W else None
+        at = known.W if isinstance(known.W, np.ndarray) else self.place.numpy(known.W)
+        same = np.array_equal(at[:, : W.shape[1]], W) and not at[:, W.shape[1] :].any()
+        return known if same else None
 
     def leave(self, residuals: Iterable[Floats]) -> None:
         """Leave other residuals, (k, n) of each block, instead of those of an evaluation."""
@@ -329,28 +382,28 @@ class Rows:
         for block, residual in zip(self.blocks, residuals, strict=True):
             block.residual[:] = residual
 
-    def _evaluated(self, W: NDArray[np.float64], loss: Loss, n_columns: int) -> Evaluated:
+    def _evaluated(self, W: Array, loss: Loss, n_columns: int) -> Evaluated:
         """Return the loss at W and its gradient in the first columns; leave the residuals."""
-        from .kernels.few_rows import add_product
-
         self._known = None  # whatever happens on the way
-        weights = np.ascontiguousarray(W, dtype=self.pool.dtype_)
+        place = self.place
+        at = W.copy() if isinstance(W, np.ndarray) else W
+        W = place.asarray(W)
+        weights = place.cast(W, self.pool.dtype_)
 
         @may_overflow
-        def part(block: Block) -> tuple[float, Floats]:
-            block.residual[:] = 0.0
-            add_product(weights, block.columns[: W.shape[1]], block.residual)
+        def part(block: Block) -> tuple[Scalar, Array]:
+            place.product(weights, block.columns[: W.shape[1]], block.residual)
             value = loss.value_and_residual(block.residual, block.y, block.weight)
-            return value, _correlated(block, 0, n_columns)
+            return value, self._correlated(block, 0, n_columns)
 
         value, gradient = self.total(part)
-        return Evaluated(W.copy(), loss, float(value), gradient)
+        return Evaluated(at, loss, value, gradient)
+
+    def _correlated(self, block: Block, start: int, stop: int) -> Array:
+        """Return the residual times some of the block's columns, (k, stop - start)."""
+        return self.place.correlated(block.residual, block.columns[start:stop])
 
 
-def _correlated(block: Block, start: int, stop: int) -> Floats:
-    """Return the residual times some of the block's columns, (k, stop - start)."""
-    from .kernels.few_rows import add_product_transposed
-
-    product = np.zeros((block.residual.shape[0], stop - start), dtype=block.residual.dtype)
-    add_product_transposed(block.residual, block.columns[start:stop], product)
-    return product
+def _over_examples(rows: Array) -> Array:
+    """Return the sums over examples, (k,), in float64."""
+    return rows.sum(axis=1, dtype=namespace(rows).float64)

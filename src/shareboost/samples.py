@@ -10,16 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _check_feature_names_in, check_array, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_array
 
 from .losses import Labels
+from .places import Place, is_device_array
 from .pools import takes_nan
 from .validation import (
-    SPARSE,
     check_data,
     check_labels_of_one_type,
+    check_rows,
     check_weights,
     encode_labels,
+    on_host,
     sample_weights,
 )
 
@@ -35,7 +37,7 @@ class Sample(NamedTuple):
 
     def take(self, rows: NDArray[np.intp]) -> Sample:
         """Return some of the rows."""
-        return Sample(self.X[rows], self.y[rows], self.weight[rows])
+        return Sample(rows_of(self.X, rows), self.y[rows], self.weight[rows])
 
     @property
     def weighted(self) -> Sample:
@@ -58,7 +60,17 @@ class GivenSample(NamedTuple):
     def take(self, rows: NDArray[Any]) -> GivenSample:
         """Return some of the rows, by index, some of them several times, or by mask."""
         weight = None if self.weight is None else self.weight[rows]
-        return GivenSample(_safe_indexing(self.X, rows), self.y[rows], weight)
+        return GivenSample(rows_of(self.X, rows), self.y[rows], weight)
+
+
+def rows_of(X: Any, rows: NDArray[Any]) -> Any:
+    """Return some rows of X, a frame or a device's array too, by index or by mask."""
+    if not is_device_array(X):
+        return _safe_indexing(X, rows)
+    from .on_device import as_tensor
+    from .on_device.tensors import like, taken
+
+    return like(taken(as_tensor(X), rows), X)
 
 
 class CheckedSample(NamedTuple, Generic[Estimator]):
@@ -74,6 +86,7 @@ def checked_sample(
     estimator: Estimator, X: Any, y: Any, sample_weight: Any, allows_nan: bool
 ) -> CheckedSample[Estimator]:
     """Return the rows to fit an estimator to, checked; the estimator stays as it is."""
+    y, sample_weight = on_host(y), on_host(sample_weight)
     check_labels_of_one_type(y)
     # Validation writes attributes: on a copy, so that a failed fit changes nothing.
     checked = copy.copy(estimator)
@@ -90,6 +103,7 @@ def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSampl
 
     The estimator ``checked`` learns the number and names of columns.
     """
+    y, sample_weight = on_host(y), on_host(sample_weight)
     check_labels_of_one_type(y)
     data, labels = check_data(checked, X, y, takes_nan(checked.pool))
     weight = None if sample_weight is None else sample_weights(sample_weight, data)
@@ -120,7 +134,9 @@ def split(
     return sample.take(train), sample._replace(weight=own_weight).take(held_out)
 
 
-def evaluation_sample(checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any) -> Sample:
+def evaluation_sample(
+    checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, place: Place
+) -> Sample:
     """Return ``eval_set``, (X, y) or (X, y, sample_weight), checked against the training data."""
     if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
         raise ValueError(
@@ -129,10 +145,11 @@ def evaluation_sample(checked: Any, eval_set: Any, classes: NDArray[Any], finite
             + (f" of {len(eval_set)} entries." if hasattr(eval_set, "__len__") else ".")
         )
     X, y, *weights = eval_set
+    if is_device_array(X):
+        place.check_beside(X, "eval_set")
+    y, weights = on_host(y), list(map(on_host, weights))
     try:
-        data = validate_data(
-            checked, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite
-        )
+        data = check_rows(checked, X, finite)
     except ValueError as error:
         raise ValueError(f"eval_set is not valid: {error}") from None
     labels = check_array(y, ensure_2d=False, dtype=None, input_name="y of eval_set")

@@ -11,9 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    _check_sample_weight,
+    check_array,
+    column_or_1d,
+    validate_data,
+)
 
 from .losses import Labels
+from .places import is_device_array
 
 # Sparse formats kept as they come; any other becomes the first.
 SPARSE = ("csr", "csc")
@@ -31,6 +39,8 @@ def check_data(
 ) -> tuple[Any, NDArray[Any]]:
     """Return X and y as arrays; the estimator learns the number and names of columns."""
     finite = "allow-nan" if allows_nan else True
+    if is_device_array(X):
+        return _check_device_data(estimator, X, y, allows_nan)
     try:
         return validate_data(estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite)
     except ValueError as error:
@@ -45,6 +55,48 @@ def check_data(
         if re.search(r"\b[Xy]\b", text) or "eature names" in text:
             raise
         raise ValueError(f"X is not valid: {text}") from None
+
+
+def _check_device_data(
+    estimator: Any, X: Any, y: Any, allows_nan: bool
+) -> tuple[Any, NDArray[Any]]:
+    """Return rows of a device as a tensor, and y as an array."""
+    from .on_device.tensors import checked_tensor
+
+    data = checked_tensor(X, allows_nan)
+    _check_feature_names(estimator, None, reset=True)
+    _check_n_features(estimator, data, reset=True)
+    if y is None:
+        raise ValueError("y is None: it takes a label a row.")
+    labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+    if len(labels) != data.shape[0]:
+        raise ValueError(
+            f"X and y differ in length: X has {data.shape[0]} rows, y {len(labels)} labels. y "
+            "takes a label a row."
+        )
+    return data, labels
+
+
+def check_rows(estimator: Any, X: Any, finite: Any) -> Any:
+    """Return rows for an estimator that knows the number and names of its columns."""
+    if not is_device_array(X):
+        return validate_data(
+            estimator, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite
+        )
+    from .on_device.tensors import checked_tensor
+
+    data = checked_tensor(X, finite == "allow-nan")
+    _check_n_features(estimator, data, reset=False)
+    return data
+
+
+def on_host(values: Any) -> Any:
+    """Return an array of a device as NumPy's or SciPy's; any other value as it is."""
+    if not is_device_array(values):
+        return values
+    from .on_device.tensors import host_array
+
+    return host_array(values)
 
 
 def check_labels_of_one_type(y: Any) -> None:

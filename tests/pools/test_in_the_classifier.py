@@ -15,7 +15,7 @@ from sklearn.preprocessing import MinMaxScaler
 from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
-from shareboost import rows as rows_module
+from shareboost.places import host as host_module
 from shareboost.pools import POOLS, Columns, Stumps, Union
 
 NAMES = {
@@ -75,7 +75,7 @@ def test_pickling_and_cloning_keep_what_they_should(name, data):
 
 @every_pool
 def test_results_do_not_depend_on_the_number_of_threads(name, digits, monkeypatch):
-    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 150)
+    monkeypatch.setattr(host_module, "BLOCK_ROWS", 150)
     X, y = digits[0][:600], digits[1][:600]
     found = []
     for threads in (1, 2, 3):

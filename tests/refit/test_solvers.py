@@ -5,11 +5,12 @@ from scipy.optimize import approx_fprime
 
 from shareboost.losses import LogisticLoss
 from shareboost.penalties import Frobenius, SmoothL1, SmoothLinf1
+from shareboost.places import HOST
 from shareboost.pools import Columns
 from shareboost.refit import SOLVERS, Refit
 from shareboost.refit.lbfgs import lbfgs
 from shareboost.refit.nesterov import nesterov
-from shareboost.refit.objective import Evaluation, Objective
+from shareboost.refit.objective import Evaluation, Objective, nothing
 from shareboost.rows import Rows
 
 PENALTIES = [Frobenius(), SmoothL1(20.0), SmoothLinf1(20.0)]
@@ -138,10 +139,12 @@ class Quadratic:
         self.curvatures = curvatures
         self.start = self.evaluate(np.ones(curvatures.size))
 
-    def evaluate(self, z):
+    def evaluate(self, z, products=nothing):
         gradient = self.curvatures * z
         value = 0.5 * float(z @ gradient)
-        return Evaluation(z, z, value, value, gradient, float(np.abs(gradient).max()), 0.0)
+        largest = float(np.abs(gradient).max())
+        found = HOST.numbers([value, *products(gradient)])[1:]
+        return Evaluation(z, z, value, value, gradient, largest, 0.0, tuple(found))
 
     def hopeless(self, place):
         return False

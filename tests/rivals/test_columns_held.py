@@ -3,8 +3,8 @@ import pytest
 from naive import average_loss
 from scipy.optimize import approx_fprime
 
-from shareboost import rows as rows_module
 from shareboost.losses import LogisticLoss
+from shareboost.places import host as host_module
 from shareboost.pools import Columns, Groups
 from shareboost.rivals.columns_held import HeldColumns
 from shareboost.rows import Rows
@@ -12,7 +12,7 @@ from shareboost.rows import Rows
 
 @pytest.fixture(params=[True, False], ids=["intercept", "no intercept"])
 def held(request, problem, monkeypatch):
-    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 40)
+    monkeypatch.setattr(host_module, "BLOCK_ROWS", 40)
     X, y = problem
     weight = np.random.default_rng(1).uniform(0.5, 1, size=len(y))
     pool = Groups([0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 7]).fit(X, weight, centred=request.param)

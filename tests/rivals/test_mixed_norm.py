@@ -17,8 +17,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
-from shareboost import rows as rows_module
 from shareboost.path import StopReason
+from shareboost.places import host as host_module
 from shareboost.pools import Columns, Pieces, Stumps, Union
 from shareboost.rivals import MixedNormClassifier, mixed_norm
 
@@ -124,7 +124,7 @@ def test_without_a_penalty_to_speak_of_it_is_logistic_regression(problem):
 @both_norms
 @pytest.mark.parametrize("pool", ["columns", "products", Stumps(max_bins=8)], ids=str)
 def test_results_are_the_same_bits_for_any_number_of_threads(norm, pool, digits, monkeypatch):
-    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 150)
+    monkeypatch.setattr(host_module, "BLOCK_ROWS", 150)
     X, y = digits[0][:400], digits[1][:400]
     found = []
     for threads in (1, 2):

@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
-from shareboost import rows as rows_module
 from shareboost.path import StopReason
+from shareboost.places import host as host_module
 from shareboost.pools import Columns, Pieces, Stumps
 from shareboost.rivals import OneVsRestGreedyClassifier, class_turns
 
@@ -232,7 +232,7 @@ def test_every_pool_gives_models_of_its_columns(name, digits):
     "pool", ["columns", "products", Stumps(max_bins=16), Pieces(12, 6)], ids=str
 )
 def test_results_are_the_same_bits_for_any_number_of_threads(pool, digits, monkeypatch):
-    monkeypatch.setattr(rows_module, "BLOCK_ROWS", 150)
+    monkeypatch.setattr(host_module, "BLOCK_ROWS", 150)
     X, y = digits[0][:600], digits[1][:600]
     found = []
     for threads in (1, 2):

@@ -10,12 +10,16 @@ from sklearn.base import BaseEstimator
 from ..choice.terms import Terms
 from ..choice.wishes import Wishes
 from ..penalties import PENALTIES
+from ..places import Place
 from ..pools import POOLS, Pool
 from ..samples import Sample
+from ..validation import on_host
 from .fingerprint import digest
 
 # Parameters that change nothing of what a run finds.
 IRRELEVANT = ("checkpoint", "verbose", "warm_start")
+# Of which counts where the run is computed: see ``Place.name``.
+PLACED = ("device",)
 # Parameters of which counts what they come to: see ``Wishes.resolved``.
 RESOLVED = ("groups", "costs", "include", "exclude")
 FLOATS = ("alpha", "tol", "refit_tol", "margin", "budget")
@@ -34,7 +38,12 @@ SHAPING = (
 
 
 def identity_of(
-    estimator: Any, sample: Sample, held_out: Sample | None, drawn: bool, n_classes: int
+    estimator: Any,
+    sample: Sample,
+    held_out: Sample | None,
+    drawn: bool,
+    n_classes: int,
+    place: Place,
 ) -> dict[str, str]:
     """Return the digest of the data and of every parameter that matters, by name.
 
@@ -46,14 +55,15 @@ def identity_of(
     parameters = {
         name: value
         for name, value in estimator.get_params(deep=False).items()
-        if name not in (*IRRELEVANT, *RESOLVED)
+        if name not in (*IRRELEVANT, *RESOLVED, *PLACED)
     }
     return {
         "version of shareboost": digest(__version__),
-        "X": digest(sample.X),
+        "device": digest(place.name),
+        "X": digest(on_host(sample.X)),
         "y": digest((sample.y, n_classes)),
         "sample_weight": digest(sample.weight),
-        "eval_set": digest(None if held_out is None else tuple(held_out)),
+        "eval_set": digest(None if held_out is None else tuple(map(on_host, held_out))),
         **{name: digest(_meaning(name, value), name) for name, value in parameters.items()},
     }
 

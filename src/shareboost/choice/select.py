@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..path import StopReason
+from ..places.base import Array
 from ..refit import Refit
 from ..rows import Block, Rows
 from .terms import Terms
@@ -21,7 +22,7 @@ RULES = ("gradient", "newton", *TRIALS)
 Vector = NDArray[np.float64]
 Found = TypeVar("Found")
 # Returns the statistic of a part, summed over all blocks.
-Summed = Callable[[Callable[[Block], Any], bool], NDArray[np.float64]]
+Summed = Callable[[Callable[[Block], Any], bool], Array]
 
 
 class Choice(NamedTuple):
@@ -60,7 +61,8 @@ class Selector:
         self.terms = terms
         self.rule = rule
         self.shortlist = shortlist
-        self._means: dict[int, Vector] = {}  # of the columns of each part
+        self._means: dict[int, Array] = {}  # of the columns of each part
+        self._segments: dict[int, Any] = {}  # of the columns of each part, by atom
         self._last: _Scores | None = None
 
     def best(self, W: NDArray[np.float64]) -> Choice | StopReason:
@@ -106,7 +108,7 @@ class Selector:
         rows.append(atom)
         width = rows.chosen[-1].scales.size
         _, gradient = rows.evaluate(np.pad(W, ((0, 0), (0, width))), self.refit.loss)
-        norm = float(np.abs(gradient[:, -width:]).sum()) / rows.total_weight
+        norm = float(abs(gradient[:, -width:]).sum()) / rows.total_weight
         rows.remove(len(rows.chosen) - 1)
         return Choice(atom, np.nan, norm, norm)
 
@@ -145,13 +147,13 @@ class Selector:
 
         def norms(part: slice, summed: Summed) -> Vector:
             found = pool.correlations(summed(lambda block: block.prepared, False), part)
-            return by_atom(np.abs(found).sum(axis=0), pool.starts(part))
+            return self._by_atom(abs(found).sum(axis=0), part)
 
         return np.concatenate([[], *over_parts(rows, norms)]) / rows.total_weight
 
     def _newton(self) -> tuple[Vector, Vector]:
         """Return the norms, and the second-order estimate of what each atom gains."""
-        rows, pool = self.rows, self.rows.pool
+        rows, pool, place = self.rows, self.rows.pool, self.rows.place
         if not self._means and rows.intercept:
             self._means = dict(over_parts(rows, self._part_means))
         total = rows.prepare(curvatures=True)[:, None]  # (k, 1)
@@ -161,22 +163,33 @@ class Selector:
             first, second = pool.moments(summed(lambda block: block.curvature, True), part)
             mean = self._means.get(part.start, 0.0)
             size = second + mean**2 * total
-            h = np.maximum(size - 2.0 * mean * first, pool.rounding * size)
-            gains = np.divide(g**2, h, out=np.zeros_like(g), where=h > 0.0).sum(axis=0)
-            starts = pool.starts(part)
-            return by_atom(np.abs(g).sum(axis=0), starts), by_atom(gains, starts)
+            h = place.xp.maximum(size - 2.0 * mean * first, pool.rounding * size)
+            curved = h > 0.0
+            gains = place.xp.where(curved, g**2, 0.0) / place.xp.where(curved, h, 1.0)
+            norms = self._by_atom(abs(g).sum(axis=0), part)
+            return norms, self._by_atom(gains.sum(axis=0), part)
 
         found = over_parts(rows, both)
         norms, gains = (np.concatenate([[], *(pair[i] for pair in found)]) for i in (0, 1))
         return norms / rows.total_weight, 0.5 * gains / rows.total_weight
 
-    def _part_means(self, part: slice, summed: Summed) -> tuple[int, Vector]:
+    def _by_atom(self, of_columns: Array, part: slice) -> Vector:
+        """Return the sums over the columns of each atom of a part, as NumPy's."""
+        place = self.rows.place
+        if part.start not in self._segments:
+            starts = self.rows.pool.starts(part)
+            self._segments[part.start] = place.segments(starts, len(of_columns))
+        return place.numpy(place.sums_over(self._segments[part.start], of_columns))
+
+    def _part_means(self, part: slice, summed: Summed) -> tuple[int, Array]:
         """Return a part's start and the weighted mean of its columns."""
         rows = self.rows
         k = rows.n_classes  # as many rows as everywhere: no second compilation of a kernel
 
         def weights(block: Block) -> Any:
-            return rows.pool.prepare(np.repeat(block.weight[None], k, axis=0))
+            alike = rows.place.empty((k, len(block.weight)), rows.pool.dtype_)
+            alike[:] = block.weight
+            return rows.pool.prepare(alike)
 
         first, _ = rows.pool.moments(summed(weights, True), part)
         return part.start, first[0] / rows.total_weight
@@ -192,17 +205,17 @@ def over_parts(rows: Rows, task: Callable[[slice, Summed], Found]) -> list[Found
     parts = pool.parts(rows.n_classes)
 
     def here(part: slice) -> Summed:
-        def summed(signal: Callable[[Block], Any], squares: bool) -> NDArray[np.float64]:
+        def summed(signal: Callable[[Block], Any], squares: bool) -> Array:
             first, *others = rows.blocks
             found = pool.stats(first.data, signal(first), part, None, squares)
-            stats: NDArray[np.float64] = found.astype(np.float64, copy=False)
+            stats = rows.place.wide(found)
             for block in others:
                 pool.stats(block.data, signal(block), part, stats, squares)
             return stats
 
         return summed
 
-    def by_blocks(signal: Callable[[Block], Any], squares: bool) -> NDArray[np.float64]:
+    def by_blocks(signal: Callable[[Block], Any], squares: bool) -> Array:
         (stats,) = rows.total(
             lambda block: (pool.stats(block.data, signal(block), parts[0], None, squares),)
         )
@@ -211,11 +224,6 @@ def over_parts(rows: Rows, task: Callable[[slice, Summed], Found]) -> list[Found
     if len(parts) == 1 and not pool.adds_in_place:
         return [task(parts[0], by_blocks)]
     return list(rows.map(lambda part: task(part, here(part)), parts))
-
-
-def by_atom(of_columns: Vector, starts: NDArray[np.intp]) -> Vector:
-    """Return the sum over the columns of each atom."""
-    return of_columns if starts.size == of_columns.size else np.add.reduceat(of_columns, starts)
 
 
 def best_places(worth: Vector, n: int | None) -> NDArray[np.intp]:

@@ -107,7 +107,8 @@ class _Quadratic:
     Gram matrix (plus the penalty's), whose inverse is A. A new atom gains
     ``g S^-1 g / 2 a_q``, with g its gradient and S what the chosen columns do not explain of
     its own, and moves all weights; leaving out the columns J then loses
-    ``a_q w_J (A_JJ)^-1 w_J / 2``.
+    ``a_q w_J (A_JJ)^-1 w_J / 2``. These are matrices of the chosen columns, not of the rows,
+    and NumPy's wherever the rows live.
     """
 
     def __init__(self, rows: Rows, refit: Refit, W: Matrix):
@@ -115,20 +116,24 @@ class _Quadratic:
         self.W = W
         # Leaves the residuals at W in the blocks.
         factor = Objective(rows, refit.loss, refit.penalty, refit.alpha, W).factor
-        inverse = factor.divide(np.eye(W.shape[1]))
-        self.A = inverse.T @ inverse
+        place = rows.place
+        inverse = factor.divide(place.asarray(np.eye(W.shape[1])))
+        self.A = place.numpy(inverse.T @ inverse)
         (total,) = rows.total(
             lambda block: (Loss.curvatures(block.residual, block.weight).sum(axis=1),)
         )
-        self.a = np.maximum(total / rows.total_weight, np.finfo(np.float64).tiny)[:, None]
+        mean = place.numpy(total) / rows.total_weight
+        self.a = np.maximum(mean, np.finfo(np.float64).tiny)[:, None]
 
     def plans(self, places: NDArray[np.intp]) -> list[Plan]:
         """Return the exchanges of the atoms at those places for the one appended last."""
         rows = self.rows
         *starts, start, stop = rows.starts
-        (g,) = rows.total(lambda block: (block.residual @ block.columns[start:stop].T,))
-        g /= rows.total_weight
-        border = rows.gram.border  # (new, old + new)
+        (found,) = rows.total(
+            lambda block: (rows.place.inner(block.residual, block.columns[start:stop]),)
+        )
+        g = rows.place.numpy(found) / rows.total_weight
+        border = rows.place.numpy(rows.gram.border)  # (new, old + new)
         U = border[:, :start] @ self.A
         S = border[:, start:] - U @ border[:, :start].T
         # Columns that the chosen ones explain up to rounding gain nothing.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..gram import Gram
+from ..penalties import Weights
+from ..places.base import Array
 from ..refit import Refit
 from ..refit.lbfgs import lbfgs
 from ..refit.objective import Evaluation, Objective, Subspace, Vector
@@ -20,10 +20,10 @@ TRIALS = ("line_search", "column", "refit")
 PRECISION = 1e-3
 MOST_STEPS = 100
 
-Matrix = NDArray[np.float64]
+Matrix = Array  # in float64, where the rows live
 
 
-def decreases(rows: Rows, refit: Refit, W: Matrix, atoms: Sequence[int], rule: str) -> list[float]:
+def decreases(rows: Rows, refit: Refit, W: Weights, atoms: Sequence[int], rule: str) -> list[float]:
     """Return what the objective falls by from W, (k, n_columns), in one step on each atom.
 
     The step is the best multiple of the atom's part of the gradient (``line_search``), the
@@ -41,23 +41,24 @@ def decreases(rows: Rows, refit: Refit, W: Matrix, atoms: Sequence[int], rule: s
 
 
 @may_overflow
-def _decrease(rows: Rows, refit: Refit, W: Matrix, rule: str) -> float:
+def _decrease(rows: Rows, refit: Refit, W: Weights, rule: str) -> float:
     """Return what a step on the atom appended last gains."""
     new = slice(*rows.starts[-2:])
     W = np.pad(W, ((0, 0), (0, new.stop - new.start)))
     function = Objective(rows, refit.loss, refit.penalty, refit.alpha, W)
-    _, before, slope = function.at(W)
+    start, slope = function.start, function.at(W)[2]
     gradient = slope[:, new]
-    if not gradient.any():
+    size = float(abs(gradient).sum())
+    if size == 0.0:
         return 0.0
-    end = _minimum(_along(function, W, gradient, new))
+    end = _minimum(_along(function, start.W, gradient, new))
     if rule != "line_search":
         end = _minimum(_within(function, end.W, new))
     value = end.value
     if rule == "refit":
-        tolerance = PRECISION * float(np.abs(gradient).sum())
-        value = min(value, function.at(refit(rows, end.W, tolerance)[0])[1])
-    return before - value
+        _, status = refit(rows, rows.place.numpy(end.W), PRECISION * size)
+        value = min(value, status.objective)
+    return start.value - value
 
 
 def _minimum(space: Subspace) -> Evaluation:
@@ -68,26 +69,27 @@ def _minimum(space: Subspace) -> Evaluation:
 
 def _along(function: Objective, W: Matrix, gradient: Matrix, new: slice) -> Subspace:
     """Return the line from W along the gradient of the new columns."""
-    direction = np.zeros_like(W)
+    direction = 0.0 * W
     direction[:, new] = gradient
-    direction /= np.linalg.norm(function.unit * function.factor.times(direction))
+    scaled = function.unit * function.factor.times(direction)
+    direction /= float((scaled * scaled).sum()) ** 0.5
     return Subspace(
         function,
         W,
         expand=lambda z: z[0] * direction,
-        reduce=lambda slope: np.array([np.sum(slope * direction)]),
+        reduce=lambda slope: (slope * direction).sum().reshape(1),
     )
 
 
 def _within(function: Objective, W: Matrix, new: slice) -> Subspace:
     """Return all weights of the new columns, the others as in W."""
     k, width = W.shape[0], new.stop - new.start
-    own = Gram(float(np.finfo(function.rows.pool.dtype_).eps))
+    own = function.rows.place.gram(float(np.finfo(function.rows.pool.dtype_).eps))
     own.extend(function.rows.gram.border[:, new])
     C = own.factor(np.zeros(width))
 
     def expand(z: Vector) -> Matrix:
-        V = np.zeros_like(W)
+        V = 0.0 * W
         V[:, new] = C.divide(z.reshape(k, width)) / function.unit
         return V
 

@@ -14,3 +14,5 @@ one kernel serves all.
 # What was compiled with another width is not compiled anew by itself: clear the caches.
 WIDTH = 8
 MOST_TAGGED = 64
+# What the codes of squares are counted from: the middle of a byte.
+MIDDLE = 128

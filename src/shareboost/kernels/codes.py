@@ -8,12 +8,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from . import MIDDLE
+
 Array = NDArray[Any]
 
 # Rows whose residuals stay in the first cache while a column's codes pass by.
 CHUNK = 1024
-# What the codes of squares are counted from: the middle of a byte.
-MIDDLE = 128
 
 
 @njit(cache=True, nogil=True, fastmath=True)

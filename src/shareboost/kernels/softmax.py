@@ -17,6 +17,10 @@ Array = NDArray[Any]
 CHUNK = 512
 
 
+def at_once(scores: Array, y: Array, weight: Array, margin: float) -> None:
+    """Return None: here the loss is made step by step."""
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def lead(scores: Array, y: Array, margin: float, own: Array) -> None:
     """Take the margin off the true class, then the largest score off all; write the true one's.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ STEPS = 5
 
 
 def cluster(
-    points: NDArray[np.float32],
+    points: Any,
     n_centres: int,
     rng: np.random.RandomState,
     what: str,
@@ -27,31 +28,50 @@ def cluster(
 ) -> NDArray[np.float32]:
     """Return up to ``n_centres`` distinct centres of the points, by k-means.
 
-    Begins at random points and takes 25 of Lloyd's steps. Centres that differ by no more
-    than rounding are one.
+    Begins at random points and takes 25 of Lloyd's steps, where the points are: scikit-learn's
+    in float32 NumPy, our own on a torch device. Centres that differ by no more than rounding
+    are one.
     """
+    first = rng.choice(len(points), n_centres, replace=False)
+    seed = rng.randint(2**31)
+    if isinstance(points, np.ndarray):
+        centres = _by_sklearn(points, points[first], seed, what, weight)
+    else:
+        from ..on_device.clustering import lloyd
+
+        centres = lloyd(points, first, STAGES * STEPS, what, weight)
+    return centres[_distinct(centres)]
+
+
+def _by_sklearn(
+    points: NDArray[np.float32],
+    centres: NDArray[np.float32],
+    seed: int,
+    what: str,
+    weight: NDArray[np.float64] | None,
+) -> NDArray[np.float32]:
+    """Return the centres after all steps."""
     from sklearn.cluster import KMeans  # a heavy import
 
-    centres = points[rng.choice(len(points), n_centres, replace=False)]
-    seed = rng.randint(2**31)
     # With several threads scikit-learn adds their sums in the order they end.
     with single_threaded_blas, threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of centres that are one, see below
         for _ in track(range(STAGES), what, STAGES):
             means = KMeans(
-                n_centres, init=centres, n_init=1, max_iter=STEPS, tol=0.0, random_state=seed
+                len(centres), init=centres, n_init=1, max_iter=STEPS, tol=0.0, random_state=seed
             )
             centres = means.fit(points, sample_weight=weight).cluster_centers_
-    return centres[_distinct(centres)]
+    return centres
 
 
 def _distinct(centres: NDArray[np.float32]) -> NDArray[np.intp]:
     """Return all centres but those that equal an earlier one up to rounding."""
     wide = centres.astype(np.float64)
     squares = np.square(wide).sum(axis=1)
+    sizes = squares[:, None] + squares
+    alike = sizes - 2.0 * (wide @ wide.T) <= 1e-10 * sizes
     kept: list[int] = []
-    for i, centre in enumerate(wide):
-        apart = squares[kept] - 2.0 * (wide[kept] @ centre) + squares[i]
-        if not (apart <= 1e-10 * (squares[kept] + squares[i])).any():
+    for i in range(len(centres)):
+        if not alike[i, :i].any() or not alike[i, kept].any():
             kept.append(i)
     return np.array(kept, dtype=np.intp)

@@ -69,6 +69,15 @@ class ColumnFeatures(Features):
         return ColumnFeatures(self.ids[places])
 
 
+class Moments(NamedTuple):
+    """Of each column, in float64."""
+
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    deviation: NDArray[np.float64]
+
+
 class Columns(Pool):
     """All columns of X, each divided by its scale.
 
@@ -100,10 +109,15 @@ class Columns(Pool):
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         one_of("scale", self.scale, SCALES, "Columns")
         moments = _sparse_moments if sp.issparse(X) else _dense_moments
-        low, high, mean, deviation = moments(X, weights_or_ones(X, weight))
+        self._set(moments(X, weights_or_ones(X, weight)), X.dtype, sp.issparse(X), centred)
+        return self
+
+    def _set(self, moments: Moments, dtype: np.dtype[Any], sparse: bool, centred: bool) -> None:
+        """Set all that the moments of the columns tell."""
+        low, high, mean, deviation = moments
         largest = np.maximum(np.abs(low), np.abs(high))
         # Two neighbouring numbers of a type are one number and its rounding.
-        rounding = np.finfo(X.dtype).eps if X.dtype.kind == "f" else 0.0
+        rounding = np.finfo(dtype).eps if dtype.kind == "f" else 0.0
         self.varies_ = (high / 2 - low / 2 > rounding * largest) & (deviation > 0.0)
         about = deviation if centred else np.hypot(deviation, mean)
         scale = {"deviation": _rounded(about), "maxabs": largest, "none": np.ones_like(mean)}[
@@ -112,12 +126,11 @@ class Columns(Pool):
         self.scale_ = np.where(self.varies_, scale, 1.0)
         self.pivot_ = mean if centred else np.zeros_like(mean)
         self.n_atoms_ = int(mean.size)
-        self.sparse_ = sp.issparse(X)
-        self.dtype_ = float_type(X.dtype)
+        self.sparse_ = sparse
+        self.dtype_ = float_type(dtype)
         offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
         sizes = largest[self.varies_]
         self.sums_dtype_ = sums_type(self.dtype_, offset, sizes)
-        return self
 
     def encode(self, X: Any, rows: slice) -> Any:
         check_is_fitted(self)
@@ -248,16 +261,7 @@ def _chunks(X: NDArray[Any]) -> list[slice]:
     return ranges(X.shape[0], max(1, CHUNK_BYTES // (8 * max(1, X.shape[1]))))
 
 
-class _Moments(NamedTuple):
-    """Of each column, in float64."""
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-
-
-def _dense_moments(X: NDArray[Any], weight: NDArray[np.float64]) -> _Moments:
+def _dense_moments(X: NDArray[Any], weight: NDArray[np.float64]) -> Moments:
     """Return the weighted moments of dense columns.
 
     The sums are taken about the row of largest weight, in units of each column's range.
@@ -266,7 +270,7 @@ def _dense_moments(X: NDArray[Any], weight: NDArray[np.float64]) -> _Moments:
     far from zero or however small the columns are.
     """
     low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-    unit = _range_or_one(low, high)
+    unit = range_or_one(low, high)
     pivot = X[np.argmax(weight)].astype(np.float64)
     first, second = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     for rows in _chunks(X):
@@ -279,10 +283,10 @@ def _dense_moments(X: NDArray[Any], weight: NDArray[np.float64]) -> _Moments:
     total = weight.sum()
     first /= total
     variance = np.maximum(second / total - first**2, 0.0)
-    return _Moments(low, high, pivot + first * unit, np.sqrt(variance) * unit)
+    return Moments(low, high, pivot + first * unit, np.sqrt(variance) * unit)
 
 
-def _sparse_moments(X: Any, weight: NDArray[np.float64]) -> _Moments:
+def _sparse_moments(X: Any, weight: NDArray[np.float64]) -> Moments:
     """Return the weighted moments of sparse columns, zeros counted, some columns at a time."""
     X = X.tocsc()
     parts = []
@@ -291,14 +295,14 @@ def _sparse_moments(X: Any, weight: NDArray[np.float64]) -> _Moments:
         part = X[:, start : start + step].astype(np.float64)
         part.sum_duplicates()  # of this copy
         low, high = min_max_axis(part, axis=0)
-        unit = _range_or_one(low, high)
+        unit = range_or_one(low, high)
         part.data /= np.repeat(unit, np.diff(part.indptr))
         mean, variance = mean_variance_axis(part, axis=0, weights=weight)
         parts.append((low, high, mean * unit, np.sqrt(np.maximum(variance, 0.0)) * unit))
-    return _Moments(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+    return Moments(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
 
-def _range_or_one(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+def range_or_one(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return half the range of each column, or one where it is constant."""
     unit = high / 2 - low / 2
     return np.where(unit > 0, unit, 1.0)

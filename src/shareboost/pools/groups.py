@@ -31,19 +31,19 @@ class GroupFeatures(Features):
         return np.array([own.size for own in self.members], dtype=np.intp)
 
     def columns(self, X: Any) -> Any:
-        return self._columns().columns(X)
+        return self.flat.columns(X)
 
     def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
-        return self._columns().on_input(coef, n_columns_in)
+        return self.flat.on_input(coef, n_columns_in)
 
     def names(self, input_names: Sequence[str]) -> list[str]:
-        return self._columns().names(input_names)
+        return self.flat.names(input_names)
 
     def atom_names(self, input_names: Sequence[str]) -> list[str]:
         return [str(label) for label in self.labels]
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
-        flat = self._columns().ids
+        flat = self.flat.ids
         pointers = np.cumsum([0, *self.widths])
         ones = np.ones(flat.size, dtype=bool)
         return sp.csr_array((ones, flat, pointers), shape=(self.ids.size, n_columns_in))
@@ -52,7 +52,9 @@ class GroupFeatures(Features):
         members = [self.members[place] for place in places]
         return GroupFeatures(self.ids[places], self.labels[places], members)
 
-    def _columns(self) -> ColumnFeatures:
+    @property
+    def flat(self) -> ColumnFeatures:
+        """The columns of all groups, one after the other."""
         return ColumnFeatures(np.concatenate([np.empty(0, dtype=np.intp), *self.members]))
 
 
@@ -85,13 +87,16 @@ class Groups(Pool):
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         one_of("score", self.score, SCORES, "Groups")
         self.labels_, which = group_labels(self.groups, X.shape[1])
-        self.columns_ = Columns(self.scale).fit(X, weight, centred)
+        self.columns_ = self._new_columns().fit(X, weight, centred)
         self.order_ = np.argsort(which, kind="stable")
         self.starts_ = np.searchsorted(which[self.order_], np.arange(self.labels_.size + 1))
         self.n_atoms_ = int(self.labels_.size)
         self.dtype_ = self.columns_.dtype_
         self.sums_dtype_ = self.columns_.sums_dtype_
         return self
+
+    def _new_columns(self) -> Columns:
+        return Columns(self.scale)
 
     def widen(self) -> Self:
         self.columns_.widen()

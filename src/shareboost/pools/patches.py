@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arguments import at_least
+from ..places import namespace
 from .base import ranges
 from .clustering import cluster
 
@@ -88,29 +89,30 @@ def random_patches(
     """Return up to ``n_patches`` random patches that vary, each of zero mean and norm 1.
 
     All of them where there are fewer. A patch varies if the standard deviation of its
-    pixels, divided by the unit, is above ``smallest``.
+    pixels, divided by the unit, is above ``smallest``. They are where X is: X may be a tensor.
     """
     height, width, _ = shape
     down, across = height - size[0] + 1, width - size[1] + 1
     n_places = X.shape[0] * down * across
     few = n_places <= 2 * n_patches
     order = rng.permutation(n_places) if few else None
-    found: list[NDArray[np.float32]] = []
+    found: list[Any] = []
     n_found = 0
+    cut = _cut if isinstance(X, np.ndarray) or sp.issparse(X) else _cut_on_device
     for batch in range(MAX_BATCHES if order is None else -(-n_places // BATCH)):
         if order is None:
             places = rng.randint(n_places, size=BATCH)
         else:
             places = order[batch * BATCH : (batch + 1) * BATCH]
-        patches = _cut(X, shape, size, places, unit)
+        patches = cut(X, shape, size, places, unit)
         patches -= patches.mean(axis=1, keepdims=True)
-        norms = np.linalg.norm(patches, axis=1, keepdims=True)
-        varies = norms[:, 0] > max(smallest, 1e-30) * np.sqrt(patches.shape[1])
+        norms = namespace(patches).linalg.norm(patches, axis=1, keepdims=True)
+        varies = norms[:, 0] > max(smallest, 1e-30) * float(np.sqrt(patches.shape[1]))
         found.append(patches[varies] / norms[varies])
         n_found += int(varies.sum())
         if n_found >= n_patches:
             break
-    return np.concatenate(found)[:n_patches]
+    return namespace(found[0]).concatenate(found)[:n_patches]
 
 
 def make_templates(
@@ -126,6 +128,19 @@ def make_templates(
     return cluster(patches, n_templates, rng, "clustering patches")
 
 
+def _inside(
+    shape: tuple[int, int, int], size: tuple[int, int], places: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the image of each place, the first pixel of its patch, and all pixels from there."""
+    height, width, channels = shape
+    down, across = height - size[0] + 1, width - size[1] + 1
+    image, place = np.divmod(places, down * across)
+    y, x = np.divmod(place, across)
+    corner = (y * width + x) * channels
+    row = np.arange(size[0])[:, None] * (width * channels)
+    return image, corner, (row + np.arange(size[1] * channels)).ravel()
+
+
 def _cut(
     X: Any,
     shape: tuple[int, int, int],
@@ -134,17 +149,24 @@ def _cut(
     unit: float,
 ) -> NDArray[np.float32]:
     """Return the patches at the given places, one row each."""
-    height, width, channels = shape
-    down, across = height - size[0] + 1, width - size[1] + 1
-    image, place = np.divmod(places, down * across)
-    y, x = np.divmod(place, across)
-    corner = (y * width + x) * channels
-    row = np.arange(size[0])[:, None] * (width * channels)
-    inside = (row + np.arange(size[1] * channels)).ravel()
+    image, corner, inside = _inside(shape, size, places)
     used, image = np.unique(image, return_inverse=True)
     patches = np.empty((places.size, inside.size), dtype=np.float32)
     for some in ranges(used.size, CHUNK_IMAGES):
-        images = as_images(X, used[some], shape, unit).reshape(-1, height * width * channels)
+        images = as_images(X, used[some], shape, unit).reshape(-1, shape[0] * shape[1] * shape[2])
         mine = np.flatnonzero((some.start <= image) & (image < some.stop))
         patches[mine] = images[image[mine, None] - some.start, corner[mine, None] + inside]
     return patches
+
+
+def _cut_on_device(
+    X: Any,
+    shape: tuple[int, int, int],
+    size: tuple[int, int],
+    places: NDArray[np.intp],
+    unit: float,
+) -> Any:
+    """Return the patches at the given places of a tensor of images, one row each."""
+    from ..on_device.images import pixels
+
+    return pixels(X, *_inside(shape, size, places), unit)

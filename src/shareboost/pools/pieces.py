@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -30,6 +30,8 @@ from .thresholds import digits_apart
 
 FORMS = ("smooth", "paper")
 MOST_CENTRES = 1500
+# Below, a coordinate inside a piece is rounding; rows have a deviation of about 1.
+SMALLEST_COORDINATE = 1e-6
 SMALLEST_QUANTILE, LARGEST_QUANTILE = 0.01, 0.5
 
 
@@ -104,22 +106,26 @@ class Pieces(Pool):
         weight = weights_or_ones(X, weight)
         share = weight / weight.sum()
         X = X.tocsr() if sp.issparse(X) else X
-        self.coordinates_ = coordinates_of(X, share)
-        points = self.coordinates_.of(X)
+        points = self._located(X, share)
         rng = check_random_state(self.random_state)
         self.centres_ = cluster(points, n_centres, rng, "clustering rows", weight)
-        radii, scales = [], []
-        for centre in track(self.centres_, "radii of pieces", len(self.centres_)):
-            own, scale = self._radii_and_scales(points, share, centre, quantiles)
-            radii.append(own)
-            scales.append(scale)
+        found = self._radii_and_scales(points, share, quantiles)
+        radii, scales = zip(*track(found, "radii of pieces", len(self.centres_)), strict=True)
         self.squared_radii_ = np.concatenate(radii)
         self.piece_scale_ = np.concatenate(scales)
         self.starts_ = np.cumsum([0, *(own.size for own in radii)])
         self.n_atoms_ = int(self.starts_[-1])
-        self.dtype_ = float_type(X.dtype)
+        self.dtype_ = self._float_type(X)
         self.sums_dtype_ = np.dtype(np.float32)  # of the moments in a block
         return self
+
+    def _located(self, X: Any, share: NDArray[np.float64]) -> Any:
+        """Set the coordinates in which distances are taken; return the rows in them."""
+        self.coordinates_ = coordinates_of(X, share)
+        return self.coordinates_.of(X)
+
+    def _float_type(self, X: Any) -> np.dtype[Any]:
+        return float_type(X.dtype)
 
     def widen(self) -> Self:
         """Compute columns in float64; moments stay in float32."""
@@ -187,8 +193,24 @@ class Pieces(Pool):
         self, stats: NDArray[np.float64], part: slice
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         k = stats.shape[1] // (1 + self._power(squares=True))
-        first, second = np.split(stats, 2, axis=2)
-        return self._inside(first, part, k), self._inside(second, part, k, squares=True)
+        width = stats.shape[2] // 2
+        first, second = stats[:, :, :width], stats[:, :, width:]
+        return self._without_rounding(
+            self._inside(first, part, k), self._inside(second, part, k, squares=True)
+        )
+
+    def _without_rounding(self, first: Any, second: Any) -> tuple[Any, Any]:
+        """Return moments, zero for columns that differ from zero by rounding alone.
+
+        A coordinate that is the same for all rows inside a piece differs from the centre's by
+        what float32 made of their mean. Its moments are tiny, but a rule may divide by them.
+        """
+        if self.form == "paper":  # which subtracts no centre
+            return first, second
+        shape = len(second), -1, self.centres_.shape[1] + 1
+        sizes = second.reshape(shape)
+        vary = (sizes > SMALLEST_COORDINATE**2 * sizes[:, :, -1:]).reshape(second.shape)
+        return first * vary, second * vary
 
     def starts(self, part: slice) -> NDArray[np.intp]:
         return np.arange(part.stop - part.start) * (self.centres_.shape[1] + 1)
@@ -281,17 +303,23 @@ class Pieces(Pool):
         return sums.reshape(k, -1)
 
     def _radii_and_scales(
-        self,
-        points: NDArray[np.float32],
-        share: NDArray[np.float64],
-        centre: NDArray[np.float32],
-        quantiles: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
-        """Return the squared radii of a centre, rising, and the scale of each piece."""
+        self, points: Any, share: NDArray[np.float64], quantiles: NDArray[np.float64]
+    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+        """Yield the squared radii of each centre, rising, and the scale of each piece."""
         from ..kernels.shells import squared_distances
 
         distances = np.empty(len(points), dtype=np.float32)
-        squared_distances(points, centre, distances)
+        for centre in self.centres_:
+            squared_distances(points, centre, distances)
+            yield self._around(distances, share, quantiles)
+
+    def _around(
+        self,
+        distances: NDArray[np.float32],
+        share: NDArray[np.float64],
+        quantiles: NDArray[np.float64],
+    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+        """Return the squared radii of a centre at those squared distances, and the scales."""
         order = np.argsort(distances)
         distances = distances[order]
         share = share[order]
@@ -314,4 +342,4 @@ class Pieces(Pool):
         zero, one, two, three = powers[:, inside - 1]
         r = radii.astype(np.float64)
         square = (zero + one) - 2.0 * (one + two) / r + (two + three) / r**2
-        return radii, np.maximum(square / (centre.size + 1), 1e-30) ** 0.25
+        return radii, np.maximum(square / (self.centres_.shape[1] + 1), 1e-30) ** 0.25

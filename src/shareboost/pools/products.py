@@ -122,7 +122,7 @@ class Products(Pool):
                 "X has one column, of which there is no product: Products takes at least 2 "
                 "columns, or squares=True."
             )
-        self.unit_ = _largest_of_columns(X)
+        self.unit_ = self._largest(X)
         self.unit_[self.unit_ == 0.0] = 1.0
         self.scale_ = np.ones(self.n_atoms_)
         self.varies_ = np.zeros(self.n_atoms_, dtype=bool)
@@ -146,11 +146,21 @@ class Products(Pool):
             sizes += [size[varies].min(initial=1.0), size[varies].max(initial=1.0)]
         # A column must hold the products themselves, a sum also what they have in common.
         none, spread = np.empty(0), np.array(sizes)
-        self.dtype_ = sums_type(float_type(X.dtype), none, spread)
+        self.dtype_ = sums_type(self._float_type(X), none, spread)
         self.sums_dtype_ = sums_type(self.dtype_, np.array([farthest]), none)
         far = farthest > LARGEST_OFFSET_OF_SQUARES
         self.squares_dtype_ = np.dtype(np.float64) if far else self.sums_dtype_
         return self
+
+    def _largest(self, X: Any) -> NDArray[np.float64]:
+        """Return the largest magnitude of every column."""
+        low, high = X.min(axis=0), X.max(axis=0)
+        if sp.issparse(X):
+            low, high = low.toarray().ravel(), high.toarray().ravel()
+        return np.maximum(-low.astype(np.float64), high.astype(np.float64))
+
+    def _float_type(self, X: Any) -> np.dtype[Any]:
+        return float_type(X.dtype)
 
     def widen(self) -> Self:
         self.squares_dtype_ = np.dtype(np.float64)
@@ -275,11 +285,3 @@ def _divided(data: Any, unit: NDArray[np.float64], dtype: np.dtype[Any]) -> Any:
     values = sp.csc_array(data.astype(dtype))
     values.data /= np.repeat(unit.astype(dtype), np.diff(values.indptr))
     return values
-
-
-def _largest_of_columns(X: Any) -> NDArray[np.float64]:
-    """Return the largest magnitude of every column."""
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sp.issparse(X):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
-    return np.maximum(-low.astype(np.float64), high.astype(np.float64))

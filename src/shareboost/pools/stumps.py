@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -26,7 +26,7 @@ from .base import (
     weights_or_ones,
 )
 from .stored import Stored, example_type
-from .thresholds import byte_values, count_columns, digits_apart, is_bytes, thresholds
+from .thresholds import Counted, byte_values, count_columns, digits_apart, is_bytes, thresholds
 
 # Dense columns are stored without their most frequent codes where those make up so much.
 MOSTLY_COMMON = 0.6
@@ -115,7 +115,7 @@ class Stumps(Pool):
         one_of("scale", self.scale, POWERS, "Stumps")
         weight = weights_or_ones(X, weight)
         cuts, squares, mostly = [], [], []
-        for column in count_columns(X, weight):
+        for column in self._counted(X, weight):
             cuts.append(thresholds(column, self.max_bins))
             codes = np.searchsorted(cuts[-1], column.values)
             mass = np.bincount(codes, column.mass, minlength=cuts[-1].size + 1)
@@ -131,8 +131,21 @@ class Stumps(Pool):
         self.thresholds_ = np.concatenate([np.empty(0), *cuts])
         # Where the atoms of each column start.
         self.starts_ = np.cumsum([0, *(cut.size for cut in cuts)])
-        # The code that a block need not store, of each column; of dense ones the most frequent,
-        # where that saves work. A stored code takes three bytes or more.
+        self._set_common(X, cuts)
+        self.n_atoms_ = int(self.starts_[-1])
+        self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
+        return self
+
+    def _counted(self, X: Any, weight: NDArray[np.float64]) -> Iterator[Counted]:
+        """Yield the distinct values of each column."""
+        return count_columns(X, weight)
+
+    def _set_common(self, X: Any, cuts: list[NDArray[np.float64]]) -> None:
+        """Set the code that a block need not store, of each column, and whether it does not.
+
+        Of dense columns it is the most frequent, left out where that saves work: a stored code
+        takes three bytes or more.
+        """
         if sp.issparse(X):
             self.stored_ = True
             self.common_codes_ = np.array([np.searchsorted(cut, 0.0) for cut in cuts])
@@ -145,9 +158,6 @@ class Stumps(Pool):
             shares = [own.max() / len(some) for own in counts]
             self.stored_ = float(np.mean(shares)) > MOSTLY_COMMON
             self.common_codes_ = np.array([np.argmax(own) for own in counts])
-        self.n_atoms_ = int(self.starts_[-1])
-        self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
-        return self
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole columns, at least 12 where there are so many."""

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, from_zero, image_shape_of_rows, one_of, positive
+from ..kernels import MIDDLE
 from .base import POWERS, Atoms, Features, Floats, Pool, float_type, ranges
 from .patches import (
     CHUNK_IMAGES,
@@ -208,7 +209,7 @@ class Templates(Pool):
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
         self.centred_ = centred
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE_IMAGES, X.shape[0]), replace=False))
-        self._calibrate(as_images(X, sample, self.image_shape_, self.unit_), centred)
+        self._calibrate(X, sample, centred)
         return self
 
     def widen(self) -> Self:
@@ -276,8 +277,6 @@ class Templates(Pool):
         self, stats: NDArray[np.float64], part: slice
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the sums, where columns are centred for the columns less their middle codes."""
-        from ..kernels.codes import MIDDLE
-
         ratio = self.unit_ / self.scale_[part]
         step = self.step_[part] * ratio
         first, second = stats[:, :, :-1] * np.stack([step, step**2])[:, None]
@@ -324,8 +323,9 @@ class Templates(Pool):
     def reads(self, n_columns_in: int) -> None:
         check_is_fitted(self)
 
-    def _calibrate(self, images: Images, centred: bool) -> None:
-        """Set the range of every atom's codes and the scale of its column."""
+    def _calibrate(self, X: Any, sample: NDArray[np.intp], centred: bool) -> None:
+        """Set the range of every atom's codes and the scale of its column, by some images."""
+        images = as_images(X, sample, self.image_shape_, self.unit_)
         low, high = np.full((2, self.n_atoms_), np.inf, dtype=np.float32)
         first, second = np.zeros((2, self.n_atoms_))
         for batch in ranges(len(images), BATCH_IMAGES):
@@ -334,10 +334,20 @@ class Templates(Pool):
             high = np.minimum(high, -values.max(axis=0))
             first += values.sum(axis=0, dtype=np.float64)
             second += np.square(values, dtype=np.float64).sum(axis=0)
-        spread = -high - low
+        self._set_codes(low, -high, first / len(images), second / len(images), centred)
+
+    def _set_codes(
+        self,
+        low: NDArray[np.float32],
+        high: NDArray[np.float32],
+        mean: NDArray[np.float64],
+        square: NDArray[np.float64],
+        centred: bool,
+    ) -> None:
+        """Set the range of codes and the scales from ranges, means and mean squares."""
+        spread = high - low
         self.low_ = low - np.float32(0.05) * spread
         self.step_ = np.maximum(spread * np.float32(1.1 / 255.0), np.float32(1e-30))
-        mean, square = first / len(images), second / len(images)
         about = np.sqrt(np.maximum(square - mean**2, 0.0) if centred else square)
         typical = float(about.mean()) or 1.0
         # A response that hardly varies among the sampled images may well among the others.

@@ -41,7 +41,7 @@ class UnionFeatures(Features):
     def columns(self, X: Any) -> Any:
         found = [member.columns(X) for member in self.members]
         dense = [part.toarray() if sp.issparse(part) else part for part in found]
-        return np.concatenate(dense, axis=1)[:, self._order()]
+        return np.concatenate(dense, axis=1)[:, self.order]
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         names = [
@@ -49,7 +49,7 @@ class UnionFeatures(Features):
             for pool_name, member in zip(self.pool_names, self.members, strict=True)
             for name in member.names(input_names)
         ]
-        return [names[place] for place in self._order()]
+        return [names[place] for place in self.order]
 
     def atom_names(self, input_names: Sequence[str]) -> list[str]:
         own = [iter(member.atom_names(input_names)) for member in self.members]
@@ -67,8 +67,9 @@ class UnionFeatures(Features):
         members = [member.take(own[which == number]) for number, member in enumerate(self.members)]
         return UnionFeatures(self.ids[places], which, self.pool_names, members)
 
-    def _order(self) -> NDArray[np.intp]:
-        """Return where each column stands when the pools' columns stand side by side."""
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """Where each column stands when the pools' columns stand side by side."""
         return _side_by_side(np.repeat(self.which, self.widths))
 
 
@@ -130,11 +131,14 @@ class Union(Pool):
             )
         self.costs_ = [positive("costs", cost, "Union") for cost in costs]
         self.names_ = [name for name, _ in named]
-        self.pools_ = [clone(pool).fit(X, weight, centred) for _, pool in named]
+        self.pools_ = [self._new_pool(pool).fit(X, weight, centred) for _, pool in named]
         self.starts_ = np.cumsum([0, *(pool.n_atoms_ for pool in self.pools_)])
         self.n_atoms_ = int(self.starts_[-1])
         self._join_types()
         return self
+
+    def _new_pool(self, pool: Pool) -> Pool:
+        return clone(pool)
 
     def widen(self) -> Self:
         for pool in self.pools_:

@@ -69,7 +69,8 @@ class Refit:
                 f"margin={self.loss.margin:g} or the scale of the columns is too large."
             )
         advice = self._advice(iterations, rows.pool.dtype_)
-        return end.W, Status(end.loss, end.value, iterations, end.reached, tolerance, advice)
+        weights = rows.place.numpy(end.W)
+        return weights, Status(end.loss, end.value, iterations, end.reached, tolerance, advice)
 
     def _advice(self, iterations: int, dtype: np.dtype[Any]) -> str:
         if iterations >= self.max_iter:

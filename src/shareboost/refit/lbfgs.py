@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from collections import deque
+from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dtrsv
 
-from .line_search import line_search
+from ..places import namespace
+from .line_search import Step, line_search
 from .objective import Evaluation, Function, Vector
 
 MEMORY = 20
 # Steps that lower neither the value nor the gradient, beyond rounding, before giving up.
 PATIENCE = 30
 
-Pairs = deque[tuple[Vector, Vector, float]]
-
 
 def lbfgs(objective: Function, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:
     """Return the point where ``reached <= tolerance``, and the iterations taken.
 
-    Nocedal and Wright, Numerical Optimization (2006), algorithm 7.5, in coordinates
+    Nocedal and Wright, Numerical Optimization (2006), chapter 7, in coordinates
     where the first inverse Hessian is near the identity. Stops early where no step
     improves: the point is then as good as the precision allows.
     """
     here = objective.start
-    pairs: Pairs = deque(maxlen=MEMORY)
+    pairs = Pairs()
     restarted = False
     lowest, idle = here.reached, 0
     for iteration in range(max_iter):
         if here.reached <= tolerance or objective.hopeless(here):
             return here, iteration
-        there = line_search(objective, here, -_inverse_hessian_product(pairs, here.gradient))
-        if there is None and pairs and not restarted:
-            pairs.clear()  # a direction spoilt by rounding: begin anew, once
+        step = line_search(objective, here, pairs.direction(here.gradient), pairs.products)
+        if step is None and pairs.n_slots and not restarted:
+            pairs = Pairs()  # a direction spoilt by rounding: begin anew, once
             restarted = True
             continue
-        if there is None:
+        if step is None:
             return here, iteration
-        step, change = there.z - here.z, there.gradient - here.gradient
-        curvature = float(step @ change)
-        if curvature > np.finfo(np.float64).eps * (change @ change):
-            pairs.append((step, change, 1.0 / curvature))
+        there = step.there
+        pairs.add(here, step)
         better = there.reached < lowest or there.value < here.value - here.noise
         idle = 0 if better else idle + 1
         if idle == PATIENCE:
@@ -50,17 +48,64 @@ def lbfgs(objective: Function, tolerance: float, max_iter: int) -> tuple[Evaluat
     return here, max_iter
 
 
-def _inverse_hessian_product(pairs: Pairs, gradient: Vector) -> Vector:
-    """Return the two-loop recursion's H @ gradient."""
-    product = gradient.copy()
-    coefficients = []
-    for step, change, inverse in reversed(pairs):
-        coefficient = inverse * (step @ product)
-        product -= coefficient * change
-        coefficients.append(coefficient)
-    if pairs:
-        _, change, inverse = pairs[-1]
-        product /= inverse * (change @ change)
-    for (step, change, inverse), coefficient in zip(pairs, reversed(coefficients), strict=True):
-        product += (coefficient - inverse * (change @ product)) * step
-    return product
+class Pairs:
+    """Steps s and changes y of the gradient over them: the inverse Hessian that they tell of.
+
+    In the compact form of Byrd, Nocedal and Schnabel (1994): H is the identity times
+    ``s y / y y`` of the last pair, and a matrix of as many rows as there are vectors. With all
+    inner products at hand, the direction is one product with all vectors at once. They are
+    fetched with the value of the function, so from a device there is no further wait.
+    """
+
+    def __init__(self) -> None:
+        self.n_slots = 0
+        self._vectors: Any = None  # (2 MEMORY, n): step and change of each slot
+        self._ages: list[int] = []  # slots, the oldest first
+        self._sy = np.zeros((MEMORY, MEMORY))  # s_i y_j, where j is not older
+        self._yy = np.zeros((MEMORY, MEMORY))
+        self._along = np.zeros((MEMORY, 2))  # products of s and y with the gradient here
+
+    def products(self, gradient: Vector, change: Vector) -> tuple[Any, ...]:
+        """Return the products of all vectors with a gradient and its change, (4 slots,)."""
+        if not self.n_slots:
+            return ()
+        both = namespace(gradient).stack([gradient, change])
+        return ((self._vectors[: 2 * self.n_slots] @ both.T).ravel(),)
+
+    def direction(self, gradient: Vector) -> Vector:
+        """Return ``-H gradient``, of the gradient here."""
+        if not self.n_slots:
+            return -gradient
+        ages, last = self._ages, self._ages[-1]
+        scale = self._sy[last, last] / self._yy[last, last]
+        R = self._sy[np.ix_(ages, ages)]  # its lower triangle is not read
+        of_s, of_y = self._along[ages].T
+        q = dtrsv(R, of_s)
+        inner = np.diagonal(R) * q + scale * (self._yy[np.ix_(ages, ages)] @ q - of_y)
+        weights = np.zeros((self.n_slots, 2))
+        weights[ages, 0] = -dtrsv(R, inner, trans=1)
+        weights[ages, 1] = scale * q
+        here = namespace(gradient).asarray(weights.ravel(), device=gradient.device)
+        return here @ self._vectors[: 2 * self.n_slots] - scale * gradient
+
+    def add(self, here: Evaluation, step: Step) -> None:
+        """Go on to the end of a step; keep its pair where it tells of a curvature."""
+        there, n = step.there, self.n_slots
+        known = np.reshape(step.others, (n, 2, 2))  # slot, s or y, gradient or change
+        self._along[:n] = known[:, :, 0]
+        if not step.curvature > np.finfo(np.float64).eps * step.change:
+            return
+        if self._vectors is None:
+            xp, device = namespace(there.z), there.z.device
+            shape = 2 * MEMORY, len(there.z)
+            self._vectors = xp.empty(shape, dtype=xp.float64, device=device)
+        slot = n if n < MEMORY else self._ages.pop(0)
+        namespace(there.z).subtract(there.z, here.z, out=self._vectors[2 * slot])
+        change = self._vectors[2 * slot + 1]
+        namespace(there.z).subtract(there.gradient, here.gradient, out=change)
+        self._sy[:n, slot] = known[:, 0, 1]
+        self._yy[:n, slot] = self._yy[slot, :n] = known[:, 1, 1]
+        self._sy[slot, slot], self._yy[slot, slot] = step.curvature, step.change
+        self._along[slot] = step.slope, step.of_change
+        self._ages.append(slot)
+        self.n_slots = max(n, slot + 1)

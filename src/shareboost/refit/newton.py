@@ -18,6 +18,7 @@ class _Step(NamedTuple):
     promised: float  # decrease of the quadratic model
     at_edge: bool  # of the trust region
     products: int
+    length: float
 
 
 def newton(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:
@@ -38,7 +39,7 @@ def newton(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evalu
         if kept > 0.75 and step.at_edge:
             radius *= 2.0
         elif not kept > 0.25:  # so too where the trial overflowed
-            radius = 0.25 * float(np.linalg.norm(step.z))
+            radius = 0.25 * step.length
         if radius < SMALLEST_RADIUS:
             return here, min(iteration, max_iter - 1)
         objective = objective.moved_to(there if kept > ACCEPTED else here)
@@ -46,33 +47,40 @@ def newton(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evalu
 
 
 def _step(objective: Objective, radius: float, max_products: int) -> _Step:
-    """Return an approximate minimiser of the quadratic model within the radius."""
+    """Return an approximate minimiser of the quadratic model within the radius.
+
+    The numbers that decide are taken from inner products of the vectors before a step, all
+    fetched at once, so that from a device there is one wait a product.
+    """
+    numbers = objective.rows.place.numbers
     gradient = objective.start.gradient
-    place, curved_place = np.zeros_like(gradient), np.zeros_like(gradient)
+    place, curved_place = 0.0 * gradient, 0.0 * gradient
     remainder = -gradient
-    search = remainder.copy()
-    squared = float(remainder @ remainder)
+    search = -gradient
+    (squared,) = numbers([remainder @ remainder])
     goal = min(0.25, squared**0.25) * squared**0.5
-    product, at_edge = 0, False
+    size, product, at_edge = 0.0, 0, False  # size: squared, of place
     while product < max_products and not at_edge and squared**0.5 > goal:
         product += 1
         curved = objective.curvature_product(search)
-        curvature = float(search @ curved)
-        to_edge = _length_to_edge(place, search, radius)
+        curvature, own, across, within, beyond = numbers(
+            [search @ curved, search @ search, place @ search, remainder @ curved, curved @ curved]
+        )
+        to_edge = _length_to_edge(own, across, size - radius**2)
         length = squared / curvature if curvature > 0.0 else np.inf
         at_edge = length >= to_edge
         length = min(length, to_edge)
         place += length * search
         curved_place += length * curved
         remainder -= length * curved
-        previous, squared = squared, float(remainder @ remainder)
+        size += length * (2.0 * across + length * own)
+        previous, squared = squared, squared - length * (2.0 * within - length * beyond)
+        squared = max(squared, 0.0)  # rounding may say less
         search = remainder + squared / previous * search
-    promised = -float(gradient @ place + 0.5 * place @ curved_place)
-    return _Step(place, promised, at_edge, product)
+    down, curve = numbers([gradient @ place, place @ curved_place])
+    return _Step(place, -(down + 0.5 * curve), at_edge, product, size**0.5)
 
 
-def _length_to_edge(place: Vector, search: Vector, radius: float) -> float:
-    """Return the positive t at which ``place + t * search`` is ``radius`` from the start."""
-    a, b = float(search @ search), float(place @ search)
-    c = float(place @ place) - radius**2
+def _length_to_edge(a: float, b: float, c: float) -> float:
+    """Return the positive t where ``a t^2 + 2 b t + c`` is zero, c being below zero."""
     return (-b + max(b * b - a * c, 0.0) ** 0.5) / a

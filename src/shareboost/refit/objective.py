@@ -6,13 +6,15 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..losses import Loss
 from ..penalties import Penalty
+from ..places.base import Array, Scalar
 from ..rows import Block, Rows, may_overflow
 
-Vector = NDArray[np.float64]
+Vector = Array  # in float64, where the rows live; so are all arrays here
+# Of the gradient at a new point: scalars that a solver needs of it.
+Products = Callable[[Vector], tuple[Scalar, ...]]
 
 # Below this the classes are separated as far as rounding tells.
 SMALLEST_CURVATURE = 1e-12
@@ -21,13 +23,14 @@ SMALLEST_CURVATURE = 1e-12
 class Evaluation(NamedTuple):
     """The objective at one point."""
 
-    W: NDArray[np.float64]
+    W: Array
     z: Vector
     loss: float  # L alone, without the penalty
     value: float
     gradient: Vector  # in z
     reached: float  # largest l1 norm, over classes and columns, of an atom's gradient in W
     noise: float  # differences of values below this are rounding
+    products: tuple[float, ...]  # that were asked for
 
 
 def noise(rows: Rows, value: float) -> float:
@@ -35,13 +38,21 @@ def noise(rows: Rows, value: float) -> float:
     return 10.0 * float(np.finfo(rows.pool.dtype_).eps) * abs(value)
 
 
+def nothing(gradient: Vector) -> tuple[Scalar, ...]:
+    """Return no products."""
+    return ()
+
+
 class Function(Protocol):
     """What a solver that needs no curvature minimises, from ``start``."""
 
     start: Evaluation
 
-    def evaluate(self, z: Vector) -> Evaluation:
-        """Return the function and its gradient at z."""
+    def evaluate(self, z: Vector, products: Products = nothing) -> Evaluation:
+        """Return the function and its gradient at z, and products with that gradient.
+
+        All numbers are fetched at once: from a device, a solver waits once an evaluation.
+        """
 
     def hopeless(self, place: Evaluation) -> bool:
         """Return whether there is no point in going on from there."""
@@ -64,7 +75,7 @@ class Objective:
         loss: Loss,
         penalty: Penalty,
         alpha: float,
-        W: NDArray[np.float64],
+        W: Array,
         goal: float = np.inf,
     ):
         self.goal = goal
@@ -73,12 +84,14 @@ class Objective:
         self.penalty = penalty
         self.alpha = alpha
         at_start = self.at(W)
+        W = rows.place.asarray(W)
         curvature = self._mean_curvature()  # a
         first = int(rows.intercept)
         ridge = np.zeros(W.shape[1])
-        ridge[first:] = alpha * penalty.mean_curvature(W[:, first:]) / curvature
+        own = rows.place.numpy(penalty.mean_curvature(W[:, first:]))
+        ridge[first:] = alpha * own / curvature
         self.factor = rows.gram.factor(ridge)  # C
-        self.unit = np.sqrt(curvature)
+        self.unit = float(np.sqrt(curvature))
         self.start = self._evaluation(W, self.unit * self.factor.times(W).ravel(), *at_start)
 
     def moved_to(self, place: Evaluation) -> Objective:
@@ -91,14 +104,16 @@ class Objective:
         In these coordinates the curvature is near one, so that about half the gradient's
         square is left to gain; up to three times that is hoped for.
         """
+        if self.goal == np.inf:
+            return False
         return place.value - 1.5 * float(place.gradient @ place.gradient) > self.goal
 
-    def evaluate(self, z: Vector) -> Evaluation:
+    def evaluate(self, z: Vector, products: Products = nothing) -> Evaluation:
         """Return F and its gradient at z."""
         W = self.weights(z)
-        return self._evaluation(W, z, *self.at(W))
+        return self._evaluation(W, z, *self.at(W), products)
 
-    def weights(self, z: Vector) -> NDArray[np.float64]:
+    def weights(self, z: Vector) -> Array:
         """Return W, (k, n_columns), from z."""
         Z = z.reshape(self.rows.n_classes, -1) / self.unit
         return self.factor.divide(Z)
@@ -106,13 +121,15 @@ class Objective:
     def curvature_product(self, direction: Vector) -> Vector:
         """Return the Hessian in z at the start, evaluated last, times ``direction``."""
         W, V = self.start.W, self.weights(direction)
+        place = self.rows.place
+        weights = place.cast(V, self.rows.pool.dtype_)
 
         @may_overflow
-        def part(block: Block) -> tuple[NDArray[np.floating]]:
+        def part(block: Block) -> tuple[Array]:
             columns = block.columns[: V.shape[1]]
             rho = self.loss.rho(block.residual, block.y, block.weight)
-            scores = V.astype(columns.dtype) @ columns
-            return (self.loss.curvature_product(rho, block.weight, scores) @ columns.T,)
+            curved = self.loss.curvature_product(rho, block.weight, weights @ columns)
+            return (place.inner(curved, columns),)
 
         (product,) = self.rows.total(part)
         product /= self.rows.total_weight
@@ -122,31 +139,30 @@ class Objective:
         )
         return self._into_z(product)
 
-    def at(self, W: NDArray[np.float64]) -> tuple[float, float, NDArray[np.float64]]:
-        """Return L, F and F's gradient in W."""
+    def at(self, W: Array) -> tuple[Scalar, Scalar, Array]:
+        """Return L, F and F's gradient in W, NumPy's or an array where the rows live."""
         loss, gradient = self.rows.evaluate(W, self.loss)
-        loss /= self.rows.total_weight
+        loss = loss / self.rows.total_weight
         gradient /= self.rows.total_weight
         first = int(self.rows.intercept)
-        penalty, slope = self.penalty.value_and_gradient(W[:, first:])
+        penalty, slope = self.penalty.value_and_gradient(self.rows.place.asarray(W)[:, first:])
         gradient[:, first:] += self.alpha * slope
         return loss, loss + self.alpha * penalty, gradient
 
     def _evaluation(
         self,
-        W: NDArray[np.float64],
+        W: Array,
         z: Vector,
-        loss: float,
-        value: float,
-        gradient: NDArray[np.float64],
+        loss: Scalar,
+        value: Scalar,
+        gradient: Array,
+        products: Products = nothing,
     ) -> Evaluation:
-        norms = np.add.reduceat(np.abs(gradient).sum(axis=0), self.rows.starts[:-1])
-        reached = float(norms.max(initial=0.0))
-        return Evaluation(
-            W, z, loss, value, self._into_z(gradient), reached, noise(self.rows, value)
-        )
+        norms = self.rows.place.sums_over(self.rows.segments, abs(gradient).sum(axis=0))
+        reached = norms.max() if len(norms) else 0.0
+        return evaluation(self.rows, W, z, (loss, value, reached), self._into_z(gradient), products)
 
-    def _into_z(self, gradient: NDArray[np.float64]) -> Vector:
+    def _into_z(self, gradient: Array) -> Vector:
         return self.factor.divide_transposed(gradient / self.unit).ravel()
 
     def _mean_curvature(self) -> float:
@@ -158,29 +174,42 @@ class Objective:
         return max(mean, SMALLEST_CURVATURE)
 
 
+def evaluation(
+    rows: Rows,
+    W: Array,
+    z: Vector,
+    found: tuple[Scalar, Scalar, Scalar],
+    gradient: Vector,
+    products: Products,
+) -> Evaluation:
+    """Return what was found, ``(loss, value, reached)``, with its numbers fetched."""
+    loss, value, reached, *others = rows.place.numbers([*found, *products(gradient)])
+    return Evaluation(W, z, loss, value, gradient, reached, noise(rows, value), tuple(others))
+
+
 class Subspace:
     """The objective at ``W + expand(z)``, where ``expand`` is linear and ``reduce`` its adjoint."""
 
     def __init__(
         self,
         whole: Objective,
-        W: NDArray[np.float64],
-        expand: Callable[[Vector], NDArray[np.float64]],
-        reduce: Callable[[NDArray[np.float64]], Vector],
+        W: Array,
+        expand: Callable[[Vector], Array],
+        reduce: Callable[[Array], Vector],
     ):
         self.whole = whole
         self.W = W
         self.expand = expand
         self.reduce = reduce
-        self.start = self.evaluate(np.zeros_like(reduce(W)))
+        self.start = self.evaluate(0.0 * reduce(W))
 
-    def evaluate(self, z: Vector) -> Evaluation:
+    def evaluate(self, z: Vector, products: Products = nothing) -> Evaluation:
         """Return F and its gradient at z."""
         W = self.W + self.expand(z)
         loss, value, slope = self.whole.at(W)
         gradient = self.reduce(slope)
-        reached = float(np.abs(gradient).sum())
-        return Evaluation(W, z, loss, value, gradient, reached, noise(self.whole.rows, value))
+        found = loss, value, abs(gradient).sum()
+        return evaluation(self.whole.rows, W, z, found, gradient, products)
 
     def hopeless(self, place: Evaluation) -> bool:
         """Return False: there is no goal."""

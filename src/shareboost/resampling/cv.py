@@ -54,7 +54,7 @@ class ShareBoostCV(Predictor):
     n_jobs : int or None, default=None
         How many folds run at once. The result is the same for any number.
     pool, rule, shortlist, swap, group_choice, costs, budget, include, exclude, penalty, alpha, \
-    solver, tol, refit_tol, max_iter, margin, fit_intercept, class_weight
+    solver, tol, refit_tol, max_iter, margin, fit_intercept, class_weight, device
         As in ``ShareBoostClassifier``.
     groups : array-like of shape (n_features_in,) or None, default=None
         Groups of the *columns* of X, as in ``ShareBoostClassifier``. Those of rows, for the
@@ -139,6 +139,7 @@ class ShareBoostCV(Predictor):
         margin: float = 1.0,
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
+        device: Any = None,
         verbose: int = 0,
     ):
         self.n_features = n_features
@@ -165,6 +166,7 @@ class ShareBoostCV(Predictor):
         self.margin = margin
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
+        self.device = device
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
@@ -180,8 +182,9 @@ class ShareBoostCV(Predictor):
 
         Parameters
         ----------
-        X : array, sparse matrix or frame of shape (n_samples, n_features_in)
-            Real or integer numbers; NaN where the pool allows it, as stumps do.
+        X : array, sparse matrix, frame or tensor of shape (n_samples, n_features_in)
+            Real or integer numbers; NaN where the pool allows it, as stumps do. Torch tensors
+            and CuPy arrays are computed on their device, the scorer's part on the host.
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional

@@ -17,6 +17,7 @@ from sklearn.model_selection import check_cv
 from ..classifier import ShareBoostClassifier
 from ..path import Path
 from ..samples import GivenSample
+from ..validation import on_host
 from .curves import Curve
 
 Scorer = Callable[..., Any]
@@ -36,7 +37,7 @@ class FoldClassifier(ShareBoostClassifier):
     the held-out rows are the scores known; a scorer may ask for those of any other.
     """
 
-    _known: tuple[Any, Path | None, NDArray[np.float64] | None] = (None, None, None)
+    _known: tuple[Any, Path | None, Any] = (None, None, None)
 
     def rounds(self, X: Any) -> Iterator[Self]:
         """Yield the classifiers of the first 1, 2, ... features.
@@ -50,15 +51,33 @@ class FoldClassifier(ShareBoostClassifier):
         if not len(self.path_):
             yield self
 
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    # Scorers read NumPy's arrays, of rows on a device too.
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of the highest score for each row, as NumPy's."""
+        return on_host(super().predict(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores, as NumPy's."""
+        return on_host(super().decision_function(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities, as NumPy's."""
+        return on_host(super().predict_proba(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithms of the probabilities, as NumPy's."""
+        return on_host(super().predict_log_proba(X))
+
+    def _scores(self, X: Any) -> Any:
         known = self._known_scores(X)
         return super()._scores(X) if known is None else known
 
-    def _best(self, X: Any) -> NDArray[np.intp]:
+    def _best(self, X: Any) -> Any:
         known = self._known_scores(X)
         return super()._best(X) if known is None else known.argmax(axis=1)
 
-    def _known_scores(self, X: Any) -> NDArray[np.float64] | None:
+    def _known_scores(self, X: Any) -> Any:
         """Return the scores of the very rows they are known of, else None."""
         rows, path, scores = self._known
         # A further fit has another path, and so has at(t).

@@ -1,0 +1,60 @@
+"""What a model answers, in arrays of the kind that it was asked with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.special
+from numpy.typing import NDArray
+
+from .model import Model
+from .places import is_device_array, place_of
+
+
+def given_back(result: Any, X: Any) -> Any:
+    """Return a result as an array of X's kind: NumPy's, or where X is that of a device, that."""
+    if not is_device_array(X):
+        return result
+    from .on_device.tensors import like
+
+    return like(result, X)
+
+
+def labels_of(classes: NDArray[Any], places: Any, X: Any) -> Any:
+    """Return the labels at those places, as an array of X's kind if they are numbers."""
+    if not is_device_array(X):
+        return classes[places]
+    place = place_of(X, None)
+    if classes.dtype.kind not in "biuf":
+        return classes[place.numpy(places)]
+    return given_back(place.asarray(classes)[places], X)
+
+
+def scores_of(model: Model, X: Any) -> Any:
+    """Return the scores of a tensor's rows, (rows, k), on its device; no moved rows."""
+    place: Any = place_of(X, None)
+    coef, intercept = place.asarray(model.coef.T), place.asarray(model.intercept)
+    if X.layout != place.xp.strided:  # compressed rows, which are not cut
+        return place.wide(place.columns(model.features, X)) @ coef + intercept
+    scores = place.zeros((X.shape[0], len(intercept)))
+
+    def write(some: slice) -> None:
+        scores[some] = place.wide(place.columns(model.features, X[some])) @ coef + intercept
+
+    place.memory.chunks(len(X), 24 * max(1, len(coef)), write, "the columns of chosen features")
+    return scores
+
+
+def softmax(scores: Any) -> Any:
+    """Return the soft-max over classes, (rows, k)."""
+    if isinstance(scores, np.ndarray):
+        return scipy.special.softmax(scores, axis=1)
+    return scores.softmax(1)
+
+
+def log_softmax(scores: Any) -> Any:
+    """Return the logarithm of the soft-max over classes, (rows, k)."""
+    if isinstance(scores, np.ndarray):
+        return scipy.special.log_softmax(scores, axis=1)
+    return scores.log_softmax(1)

@@ -1,0 +1,7 @@
+"""Where the arrays of a fit live: in NumPy, or on a torch device."""
+
+from .base import Place
+from .host import HOST
+from .kinds import is_device_array, namespace, place_of
+
+__all__ = ["HOST", "Place", "is_device_array", "namespace", "place_of"]

@@ -1,0 +1,124 @@
+"""What a fit asks of the place where its arrays live."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..pools import Features, Pool
+
+Array = Any  # NumPy's, or a tensor of a torch device
+Scalar = Any  # an array of no dimension, or a number
+Starts = Sequence[int] | NDArray[np.intp]
+Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+
+
+class Place(ABC):
+    """NumPy's arrays, or the tensors of a torch device, and what is computed there.
+
+    Code that both run takes ``xp``, the module of functions such as ``exp``, which bear the
+    same names; the methods here are what they do not have in common. The arrays of the rows,
+    the weights W and all that a solver holds live here. What crosses to the host is what
+    decides: scores of atoms, once a round, and some numbers an evaluation.
+    """
+
+    xp: Any  # the module of functions: numpy or torch
+    # Whether ``correlated`` gives a column the same bits whatever other columns are beside it.
+    columns_apart: bool
+
+    @abstractmethod
+    def settled(self) -> AbstractContextManager[Map]:
+        """Return a context in which sums are reproducible; it gives the ``map`` of blocks."""
+
+    @abstractmethod
+    def edges(self, n_rows: int) -> list[int]:
+        """Return where the blocks of so many rows begin, and at last where they end."""
+
+    @abstractmethod
+    def rows(self, X: Any) -> Any:
+        """Return rows of X, dense or sparse, here, in their own type."""
+
+    @abstractmethod
+    def form(self, pool: Pool) -> Pool:
+        """Return the form of an unfitted pool that computes here; raise where it has none."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str | None:
+        """Tell one kind of place from another: their sums differ in the last bits."""
+
+    @abstractmethod
+    def check_beside(self, X: Any, what: str) -> None:
+        """Raise where further rows, those of a device, are not on this one."""
+
+    def check(self, form: Pool, penalty: Any, X: Any) -> None:
+        """Raise where what is asked for cannot be computed here."""
+        return
+
+    @abstractmethod
+    def columns(self, features: Features, X: Any) -> Array:
+        """Return the columns of chosen atoms for rows that are here, (rows, n_columns), dense."""
+
+    @abstractmethod
+    def gram(self, rounding: float) -> Any:
+        """Return an empty Gram matrix, as ``shareboost.gram.Gram``."""
+
+    @abstractmethod
+    def asarray(self, values: Any, dtype: Any = None) -> Array:
+        """Return NumPy's values as an array here."""
+
+    @abstractmethod
+    def numpy(self, array: Array) -> NDArray[Any]:
+        """Return an array of this place as NumPy's."""
+
+    @abstractmethod
+    def numbers(self, scalars: Sequence[Scalar]) -> list[float]:
+        """Return scalars, and vectors of them, as one list of numbers, fetched all at once."""
+
+    @abstractmethod
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Return an array of that NumPy type with any content."""
+
+    @abstractmethod
+    def cast(self, array: Array, dtype: np.dtype[Any]) -> Array:
+        """Return the array in that NumPy type, itself where it has it."""
+
+    @abstractmethod
+    def copy(self, array: Array) -> Array:
+        """Return a copy."""
+
+    @abstractmethod
+    def product(self, W: Array, columns: Array, out: Array) -> None:
+        """Write ``W @ columns``, (k, n), of the same type, to out."""
+
+    @abstractmethod
+    def correlated(self, rows: Array, columns: Array) -> Array:
+        """Return ``rows @ columns.T`` for the few rows of a residual, (k, n)."""
+
+    @abstractmethod
+    def inner(self, rows: Array, columns: Array) -> Array:
+        """Return ``rows @ columns.T`` for any number of rows."""
+
+    @abstractmethod
+    def segments(self, starts: Starts, n: int) -> Any:
+        """Return what ``sums_over`` takes for n values that are cut at those starts."""
+
+    @abstractmethod
+    def sums_over(self, segments: Any, values: Array) -> Array:
+        """Return the sums of values, (n,), from each start up to the next."""
+
+    def wide(self, array: Array) -> Array:
+        """Return the array in float64."""
+        return self.cast(array, np.dtype(np.float64))
+
+    def zeros(self, shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
+        """Return an array of zeros of that NumPy type."""
+        found = self.empty(shape, np.dtype(dtype))
+        found[:] = 0.0
+        return found

@@ -1,0 +1,30 @@
+"""What kind of array a value is, and so where it is computed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .base import Place
+from .host import HOST
+
+
+def is_device_array(X: Any) -> bool:
+    """Return whether X is a torch tensor or a CuPy array, without importing either."""
+    return type(X).__module__.partition(".")[0] in ("torch", "cupy", "cupyx")
+
+
+def namespace(array: Any) -> Any:
+    """Return the module of functions on an array, numpy or torch."""
+    return np if isinstance(array, (np.ndarray, np.generic)) else sys.modules["torch"]
+
+
+def place_of(X: Any, device: Any) -> Place:
+    """Return the place for rows X and the estimator's ``device``; raise where they differ."""
+    if device is None and not is_device_array(X):
+        return HOST
+    from ..on_device import place_of as on_device  # imports torch, which is asked for
+
+    return on_device(X, device)
