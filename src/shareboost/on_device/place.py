@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -150,14 +151,12 @@ class Device(Place):
     def correlated(self, rows: Tensor, columns: Tensor) -> Tensor:
         """Return ``rows @ columns.T`` in float64, from sums over some examples each."""
         n = rows.shape[1]
-        whole = n - n % CHUNK_EXAMPLES
-        total = (rows[:, whole:] @ columns[:, whole:].T).double()
-        if whole:
-            shape = whole // CHUNK_EXAMPLES, CHUNK_EXAMPLES
-            left = rows[:, :whole].unflatten(1, shape).transpose(0, 1)
-            right = columns[:, :whole].unflatten(1, shape).permute(1, 2, 0)
-            total += torch.bmm(left, right).sum(dim=0, dtype=torch.float64)
-        return total
+        n_chunks, size = _chunked(n)
+        whole = n_chunks * size
+        left = rows[:, :whole].unflatten(1, (n_chunks, size)).transpose(0, 1)
+        right = columns[:, :whole].unflatten(1, (n_chunks, size)).permute(1, 2, 0)
+        total = torch.bmm(left, right).sum(dim=0, dtype=torch.float64)
+        return total if whole == n else total + rows[:, whole:] @ columns[:, whole:].T
 
     def inner(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.correlated(rows, columns)
@@ -207,3 +206,18 @@ class Device(Place):
         if segments is None:
             return values
         return torch.segment_reduce(values, "sum", lengths=segments, unsafe=True)
+
+
+@cache
+def _chunked(n: int) -> tuple[int, int]:
+    """Return how many chunks of how many examples n of them make, with none left over if it can be.
+
+    Chunks are of ``CHUNK_EXAMPLES`` at most, and of half of that at least.
+    """
+    if n <= CHUNK_EXAMPLES:
+        return 1, n
+    least, most = -(-n // CHUNK_EXAMPLES), 2 * n // CHUNK_EXAMPLES
+    even = (n_chunks for n_chunks in range(least, most + 1) if n % n_chunks == 0)
+    if (n_chunks := next(even, None)) is not None:
+        return n_chunks, n // n_chunks
+    return n // CHUNK_EXAMPLES, CHUNK_EXAMPLES
