@@ -12,7 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 from .frames import pandas_for
 from .model_path import ModelPath
 from .prediction import Predictor, columns_read
-from .validation import check_labels_of_one_type, is_number, sample_weights
+from .validation import check_labels_of_one_type, is_number, on_host, sample_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,14 +103,15 @@ def error_curve(
             "ShareBoostClassifier, ShareBoostCV or rival, without a pipeline around it."
         )
     check_is_fitted(clf)
-    labels = _checked_labels(y, _n_rows(X))
+    labels = _checked_labels(on_host(y), _n_rows(X))
     if not np.isin(labels, clf.classes_).any():
         raise ValueError(
             f"y holds none of the classifier's classes, {clf.classes_.tolist()}, but labels such "
             f"as {labels.tolist()[0]!r}."
         )
-    weight = sample_weights(sample_weight, X)
-    errors = [weight @ (found != labels) / weight.sum() for found in clf.staged_predict(X)]
+    weight = sample_weights(on_host(sample_weight), X)
+    predictions = map(on_host, clf.staged_predict(X))
+    errors = [weight @ (found != labels) / weight.sum() for found in predictions]
     path = clf.path_
     return ErrorCurve(
         path.n_features,

@@ -40,6 +40,7 @@ def check_data(
     """Return X and y as arrays; the estimator learns the number and names of columns."""
     finite = "allow-nan" if allows_nan else True
     if is_device_array(X):
+        _check_takes_tensors(estimator, X)
         return _check_device_data(estimator, X, y, allows_nan)
     try:
         return validate_data(estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite)
@@ -77,6 +78,15 @@ def _check_device_data(
     return data, labels
 
 
+def _check_takes_tensors(estimator: Any, X: Any) -> None:
+    """Raise where an estimator computes in NumPy alone."""
+    if not hasattr(estimator, "device"):
+        raise ValueError(
+            f"X is a {type(X).__module__.partition('.')[0]} array, and {type(estimator).__name__} "
+            "computes in NumPy: it takes NumPy's arrays, SciPy's matrices and frames."
+        )
+
+
 def check_rows(estimator: Any, X: Any, finite: Any) -> Any:
     """Return rows for an estimator that knows the number and names of its columns."""
     if not is_device_array(X):
@@ -85,6 +95,7 @@ def check_rows(estimator: Any, X: Any, finite: Any) -> Any:
         )
     from .on_device.tensors import checked_tensor
 
+    _check_takes_tensors(estimator, X)
     data = checked_tensor(X, finite == "allow-nan")
     _check_n_features(estimator, data, reset=False)
     return data

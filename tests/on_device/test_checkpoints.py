@@ -135,3 +135,18 @@ def test_a_device_may_be_given_as_an_object(device, data, path, cut_after):
     )
     cut_after(3, named, *data)
     assert bits(given.fit(*data)) == bits(classifier("columns", device=device).fit(*data))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("parameters", [{}, {"rule": "column", "shortlist": 2}], ids=str)
+def test_a_long_run_in_two_parts_is_one_run_to_the_last_bit(dtype, parameters, device):
+    X, y = load_digits(return_X_y=True)
+    X = X[:600].astype(dtype)
+    clf = ShareBoostClassifier(40, device=device, **parameters)
+    whole = clf.fit(X, y[:600]).path_
+    clf = ShareBoostClassifier(5, device=device, warm_start=True, **parameters).fit(X, y[:600])
+    parts = clf.set_params(n_features=40).fit(X, y[:600]).path_
+    for one, other in zip(whole.rounds, parts.rounds, strict=True):
+        assert one.atom == other.atom
+        assert one.score == other.score
+        assert np.array_equal(one.W, other.W)

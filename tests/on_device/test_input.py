@@ -12,8 +12,14 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
+from shareboost.comparison import error_curve
 from shareboost.penalties import Frobenius
 from shareboost.pools import Columns, Stumps, Union
+from shareboost.rivals import (
+    JointBoostClassifier,
+    MixedNormClassifier,
+    OneVsRestGreedyClassifier,
+)
 
 torch = pytest.importorskip("torch")
 
@@ -361,11 +367,11 @@ print(clf.fit(sp.csr_array(X), X[:, 0] > 0).selected_.size)
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda X: X[:, 0], r"X has the shape \(300,\): it takes rows and columns"),
+        (lambda X: X[:, 0], r"X has the shape \(300,\): it takes two dimensions"),
         (lambda X: X.reshape(300, 8, 8), r"X has the shape \(300, 8, 8\)"),
         (lambda X: X[:0], r"X has the shape \(0, 64\): .* at least one of each"),
         (lambda X: X[:, :0], r"X has the shape \(300, 0\)"),
-        (lambda X: X.to(torch.complex64), "X is complex"),
+        (lambda X: X.to(torch.complex64), "X has the dtype torch.complex64"),
         (lambda X: X.to(torch.float16), "X has the dtype torch.float16"),
         (lambda X: X.to(torch.bfloat16), "X has the dtype torch.bfloat16"),
         (lambda X: X.where(X < 16, float("inf")), "X contains infinity"),
@@ -524,3 +530,76 @@ def test_what_torch_was_set_to_is_left_so(device, data):
         assert torch.is_grad_enabled() == before[1]
     finally:
         torch.backends.cuda.matmul.allow_tf32 = before[0]
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64", "longdouble"])
+def test_types_that_torch_hardly_knows_are_read_in_floats(dtype, device, data):
+    X, y = data
+    truth = ShareBoostClassifier(4).fit(X.astype(dtype), y)
+    found = ShareBoostClassifier(4, device=device).fit(X.astype(dtype), y)
+    assert np.array_equal(found.selected_, truth.selected_)
+    assert np.abs(found.path_.losses - truth.path_.losses).max() < 1e-5
+    if dtype != "longdouble":
+        rows = torch.tensor(X, device=device).to(getattr(torch, dtype))
+        again = ShareBoostClassifier(4).fit(rows, y)
+        assert np.array_equal(again.coef_, found.coef_)
+        assert np.array_equal(again.predict(rows).cpu().numpy(), truth.predict(X))
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float8_e5m2", "complex64"])
+def test_types_of_no_columns_are_refused_by_fit_and_predict(name, tensor, data):
+    X, y = data
+    rows = torch.tensor(X).to(getattr(torch, name)).to(tensor(X).device)
+    clf = ShareBoostClassifier(2).fit(X, y)
+    for call in (lambda: ShareBoostClassifier(2).fit(rows, y), lambda: clf.predict(rows)):
+        with pytest.raises(ValueError, match=f"X has the dtype torch.{name}: it takes float32"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "rival", [OneVsRestGreedyClassifier(2), MixedNormClassifier(path=2), JointBoostClassifier(2)]
+)
+def test_rivals_refuse_tensors_by_name(rival, tensor, data):
+    X, y = data
+    match = f"X is a torch array, and {type(rival).__name__} computes in NumPy"
+    with pytest.raises(ValueError, match=match):
+        clone(rival).fit(tensor(X), y)
+    fitted = clone(rival).fit(X[:60], y[:60] % 2)
+    for name in ("predict", "predict_proba", "transform"):
+        with pytest.raises(ValueError, match=match):
+            getattr(fitted, name)(tensor(X))
+
+
+def test_error_curves_are_read_of_tensors(tensor, data):
+    X, y = data
+    clf = ShareBoostClassifier(5).fit(X, y)
+    truth = error_curve(clf, X, y)
+    found = error_curve(clf, tensor(X), tensor(y), tensor(np.ones(len(y))))
+    assert np.allclose(found.errors, truth.errors)
+
+
+def test_autocast_does_not_reach_into_a_fit(tensor, data):
+    X, y = tensor(data[0].astype(np.float32)), data[1]
+    truth = ShareBoostClassifier(4).fit(X, y)
+    with torch.autocast(X.device.type):
+        found = ShareBoostClassifier(4).fit(X, y)
+    assert np.array_equal(found.coef_, truth.coef_)
+
+
+def test_subclasses_of_tensors_are_tensors(tensor, data):
+    class Mine(torch.Tensor):
+        pass
+
+    X = tensor(data[0]).as_subclass(Mine)
+    clf = ShareBoostClassifier(3).fit(X, data[1])
+    assert isinstance(clf.predict(X), torch.Tensor)
+    assert np.array_equal(clf.selected_, ShareBoostClassifier(3).fit(*data).selected_)
+
+
+def test_tensors_without_numbers_are_refused(data):
+    X, y = data
+    clf = ShareBoostClassifier(2).fit(X, y)
+    with pytest.raises(ValueError, match="X is on meta: it takes tensors on cpu or cuda"):
+        clf.predict(torch.tensor(X, device="meta"))
+    with pytest.raises(ValueError, match="holds no numbers"):
+        clf.fit(X, torch.tensor(y, device="meta"))

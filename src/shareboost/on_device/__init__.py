@@ -12,7 +12,7 @@ try:
     import torch
 except ImportError as error:  # pragma: no cover
     raise ImportError(
-        "device=... and tensors as X need PyTorch: pip install 'shareboost[gpu]'."
+        "device and tensors as X need PyTorch: pip install 'shareboost[gpu]'."
     ) from error
 
 from .place import Device
@@ -42,13 +42,13 @@ def checked_device(device: Any) -> torch.device:
         found = torch.device(device)
     except (RuntimeError, TypeError) as error:
         raise ValueError(
-            f"device={device!r} is not valid: it takes None, 'cuda', 'cuda:1', 'cpu' or a "
-            f"torch.device. {error}"
-        ) from None
+            f"device={device!r} is not valid: it takes None, 'cuda', 'cuda:1', ..., 'cpu' or a "
+            "torch.device."
+        ) from error
     if found.type not in ("cuda", "cpu"):
         raise ValueError(
-            f"device={str(device)!r} is not supported: a fit computes in float64 in part, on "
-            "'cuda' or torch's 'cpu'."
+            f"device={str(device)!r} is not supported: a fit is computed on 'cuda' or torch's "
+            "'cpu'. It needs float64, which some devices do not have."
         )
     if found.type == "cuda":
         n = torch.cuda.device_count() if torch.cuda.is_available() else 0

@@ -31,8 +31,8 @@ def columns_of(features: Features, X: Tensor, place: Device) -> Tensor:
     """Return the columns of chosen atoms, (rows, n_columns), as ``features.columns`` does."""
     if is_sparse(X) and not isinstance(features, (ColumnFeatures, GroupFeatures)):
         raise ValueError(
-            f"Sparse X cannot be computed on {place.device} with {type(features).__name__}: "
-            "there it is taken for columns alone. Give X dense, or as a SciPy matrix."
+            f"Sparse X cannot be computed on {place.device} by a model of {_pool_of(features)}: "
+            "there it is taken by models of columns. Give X dense, or as a SciPy matrix."
         )
     for kind, columns in _COLUMNS.items():
         if isinstance(features, kind):
@@ -40,6 +40,12 @@ def columns_of(features: Features, X: Tensor, place: Device) -> Tensor:
     raise ValueError(
         f"{type(features).__name__} cannot be computed on {place.device}: move X to the host."
     )
+
+
+def _pool_of(features: Features) -> str:
+    """Return the name of the pool that features were chosen from."""
+    name = type(features).__name__.removesuffix("Features").lower()
+    return "a union" if name == "union" else f"{name}s"
 
 
 def _floats(X: Tensor) -> torch.dtype:

@@ -137,13 +137,24 @@ class DeviceGram:
 
 
 def _written(tensor: Tensor, across: Tensor, corner: Tensor) -> Tensor:
-    """Return the triangular matrix with some more rows, in place where it has room."""
+    """Return the triangular matrix with some more rows, in place where it has the right room."""
     old, new = across.shape[1], across.shape[1] + across.shape[0]
-    if new > tensor.shape[0]:
-        room = max(new, 3 * tensor.shape[0] // 2)
-        grown = tensor.new_zeros((room, room))
-        grown[:old, :old] = tensor[:old, :old]
-        tensor = grown
+    room = _room(new)
+    if tensor.shape[0] != room:
+        moved = tensor.new_zeros((room, room))
+        moved[:old, :old] = tensor[:old, :old]
+        tensor = moved
     tensor[old:new, :old] = across
     tensor[old:new, old:new] = corner
     return tensor
+
+
+def _room(size: int) -> int:
+    """Return for how many columns a matrix of so many has room: that and nothing else decides.
+
+    The bits of a product hang on how far apart the rows of a matrix lie.
+    """
+    room = 64
+    while room < size:
+        room = -(-5 * room // 4 // 32) * 32
+    return room

@@ -17,7 +17,7 @@ from ..penalties import PENALTIES
 from ..places.base import Map, Place, Scalar, Starts
 from .gram import DeviceGram
 from .memory import ADVICE, DeviceMemoryError, Memory
-from .tensors import as_tensor, compressed, is_sparse
+from .tensors import as_tensor, compressed, is_sparse, readable
 from .types import tensor_type
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Device(Place):
         before = products.allow_tf32, convolutions.allow_tf32
         products.allow_tf32 = convolutions.allow_tf32 = False
         try:
-            with torch.no_grad():
+            with torch.no_grad(), torch.autocast(self.device.type, enabled=False):
                 yield map
         except torch.OutOfMemoryError as error:
             raise DeviceMemoryError(
@@ -83,14 +83,16 @@ class Device(Place):
         """Return rows of X as a tensor of the device; SciPy's sparse ones as compressed rows."""
         if isinstance(X, Tensor):
             return X
+        if X.dtype.kind == "f" and X.dtype.itemsize > 8:
+            X = X.astype(np.float64)  # the widest that a device has
         if not sp.issparse(X):
-            return self.asarray(X)
+            return readable(self._shared(X))
         X = X.tocsr()
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         pointers, columns = (self.asarray(i.astype(np.int64)) for i in (X.indptr, X.indices))
-        return compressed(pointers, columns, self.asarray(X.data), X.shape)
+        return compressed(pointers, columns, readable(self.asarray(X.data)), X.shape)
 
     def form(self, pool: Pool) -> Pool:
         from .forms import form_of
@@ -108,7 +110,8 @@ class Device(Place):
         if not isinstance(penalty, str) and type(penalty) not in PENALTIES.values():
             raise ValueError(
                 f"The penalty {type(penalty).__name__} cannot be computed on {self.device}: "
-                "those of shareboost.penalties can."
+                "those of shareboost.penalties can. Leave device=None and give X in NumPy's "
+                "arrays."
             )
 
     def columns(self, features: Features, X: Any) -> Tensor:
@@ -120,9 +123,21 @@ class Device(Place):
         return DeviceGram(rounding, self.device)
 
     def asarray(self, values: Any, dtype: Any = None) -> Tensor:
+        """Return NumPy's values in memory of torch's own.
+
+        How that begins in memory changes the last bits of products on a processor.
+        """
         if isinstance(values, Tensor):
             return values
-        array = np.asarray(values, dtype=dtype)
+        shared = self._shared(np.asarray(values, dtype=dtype))
+        return shared.clone(memory_format=torch.contiguous_format) if self._is_host else shared
+
+    @property
+    def _is_host(self) -> bool:
+        return self.device.type == "cpu"
+
+    def _shared(self, array: NDArray[Any]) -> Tensor:
+        """Return a tensor of an array, of the same memory where the device has it."""
         if not array.dtype.isnative:
             array = array.astype(array.dtype.newbyteorder("="))
         if not array.flags.writeable or any(stride < 0 for stride in array.strides):

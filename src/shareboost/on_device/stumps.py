@@ -89,9 +89,9 @@ class DeviceStumps(OnDevice, Stumps):
 
         def rank(columns: slice) -> None:
             places, reached = self._ranked(X, columns)
-            below.append(reached)
             if order is not None:
                 order[columns] = places
+            below.append(reached)
 
         self.place.memory.chunks(d, 64 * n, rank, "the codes of a column")
         return Ranked(order, torch.cat(below), X)

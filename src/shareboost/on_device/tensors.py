@@ -13,6 +13,24 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
 
+DEVICES = ("cpu", "cuda")
+# Types that are read as they are, and those for which torch has few functions.
+READ = {
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.float32,
+    torch.float64,
+}
+CONVERTED = {
+    torch.uint16: torch.float32,
+    torch.uint32: torch.float64,
+    torch.uint64: torch.float64,
+}
+
 
 def as_tensor(X: Any) -> Tensor:
     """Return a torch or CuPy array as a tensor of the same memory; sparse ones as rows."""
@@ -32,7 +50,12 @@ def as_tensor(X: Any) -> Tensor:
 
 def host_array(X: Any) -> Any:
     """Return a torch or CuPy array as NumPy's, compressed rows as SciPy's."""
-    tensor = as_tensor(X).cpu()
+    tensor = as_tensor(X)
+    if tensor.device.type == "meta":
+        raise ValueError("A tensor on the device 'meta' holds no numbers: give one that does.")
+    tensor = tensor.cpu()
+    if tensor.dtype == torch.bfloat16:  # which NumPy does not have
+        tensor = tensor.float()
     if not is_sparse(tensor):
         return tensor.numpy()
     parts = tensor.values(), tensor.col_indices(), tensor.crow_indices()
@@ -58,25 +81,30 @@ def by_columns(X: Tensor) -> Tensor:
 def checked_tensor(X: Any, allows_nan: bool) -> Tensor:
     """Return X as a tensor of rows; raise for what no fit and no model can read."""
     data = as_tensor(X)
+    if data.device.type not in DEVICES:
+        raise ValueError(f"X is on {data.device}: it takes tensors on {' or '.join(DEVICES)}.")
     if data.ndim != 2 or not len(data) or not data.shape[1]:
         raise ValueError(
-            f"X has the shape {tuple(data.shape)}: it takes rows and columns, at least one of each."
+            f"X has the shape {tuple(data.shape)}: it takes two dimensions, (rows, columns), with "
+            "at least one of each."
         )
     if data.layout not in (torch.strided, torch.sparse_csr):
         raise ValueError(
             f"X has the layout {data.layout}: it takes dense tensors, or compressed rows "
             "(torch.sparse_csr)."
         )
-    if data.dtype in (torch.float16, torch.bfloat16):
+    if data.dtype not in READ and data.dtype not in CONVERTED:
         raise ValueError(
-            f"X has the dtype {data.dtype}: it takes float32 or float64, or integers. Half "
-            "precision is chosen by a pool where its columns do not fit."
+            f"X has the dtype {data.dtype}: it takes float32 or float64, integers or booleans."
         )
-    if data.is_complex():
-        raise ValueError("X is complex: it takes real or integer numbers.")
     if data.is_floating_point():
         _check_finite(data.values() if is_sparse(data) else data, allows_nan)
-    return data
+    return readable(data)
+
+
+def readable(data: Tensor) -> Tensor:
+    """Return a tensor whose type torch computes with, in floats that hold it where it cannot."""
+    return data.to(CONVERTED[data.dtype]) if data.dtype in CONVERTED else data
 
 
 def _check_finite(values: Tensor, allows_nan: bool) -> None:

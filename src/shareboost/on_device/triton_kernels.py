@@ -201,7 +201,7 @@ def _softmax_residual(
     inside = (row < k)[:, None] & known[None, :]
     true = tl.load(y + example, mask=known, other=0)
     own_weight = tl.load(weight + example, mask=known, other=0.0)
-    place = scores + row[:, None] * stride + example[None, :]
+    place = scores + row.to(tl.int64)[:, None] * stride + example[None, :]
     score = tl.load(place, mask=inside, other=float("-inf"))
     is_true = row[:, None] == true[None, :]
     score = tl.where(is_true, score - MARGIN, score)

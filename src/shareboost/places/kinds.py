@@ -13,7 +13,8 @@ from .host import HOST
 
 def is_device_array(X: Any) -> bool:
     """Return whether X is a torch tensor or a CuPy array, without importing either."""
-    return type(X).__module__.partition(".")[0] in ("torch", "cupy", "cupyx")
+    kinds = type(X).__mro__  # of a subclass of tensors too
+    return any(kind.__module__.partition(".")[0] in ("torch", "cupy", "cupyx") for kind in kinds)
 
 
 def namespace(array: Any) -> Any:
