@@ -34,15 +34,16 @@ def labels_of(classes: NDArray[Any], places: Any, X: Any) -> Any:
 def scores_of(model: Model, X: Any) -> Any:
     """Return the scores of a tensor's rows, (rows, k), on its device; no moved rows."""
     place: Any = place_of(X, None)
-    coef, intercept = place.asarray(model.coef.T), place.asarray(model.intercept)
-    if X.layout != place.xp.strided:  # compressed rows, which are not cut
-        return place.wide(place.columns(model.features, X)) @ coef + intercept
-    scores = place.zeros((X.shape[0], len(intercept)))
+    with place.settled():
+        coef, intercept = place.asarray(model.coef.T), place.asarray(model.intercept)
+        if X.layout != place.xp.strided:  # compressed rows, which are not cut
+            return place.wide(place.columns(model.features, X)) @ coef + intercept
+        scores = place.zeros((X.shape[0], len(intercept)))
 
-    def write(some: slice) -> None:
-        scores[some] = place.wide(place.columns(model.features, X[some])) @ coef + intercept
+        def write(some: slice) -> None:
+            scores[some] = place.wide(place.columns(model.features, X[some])) @ coef + intercept
 
-    place.memory.chunks(len(X), 24 * max(1, len(coef)), write, "the columns of chosen features")
+        place.memory.chunks(len(X), 24 * max(1, len(coef)), write, "the chosen columns")
     return scores
 
 

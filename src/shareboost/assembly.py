@@ -65,7 +65,9 @@ def samples(
         )
     if eval_set is not None:
         finite = "allow-nan" if pool.allows_nan else True
-        return sample, evaluation_sample(clf, eval_set, classes, finite, place)
+        held_out = evaluation_sample(clf, eval_set, classes, finite, place)
+        place.check(pool, clf.penalty, held_out.X)
+        return sample, held_out
     if fraction is None and clf.n_iter_no_change is None:
         return sample, None
     return split(sample, own_weight, fraction or HELD_OUT, clf.random_state)

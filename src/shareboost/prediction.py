@@ -67,9 +67,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
         features = self._model().features
         rows = self._check_rows(X)
-        if is_device_array(X):
-            return given_back(place_of(X, None).columns(features, rows), X)
-        return features.columns(rows)
+        if not is_device_array(X):
+            return features.columns(rows)
+        place = place_of(X, None)
+        with place.settled():
+            return given_back(place.columns(features, rows), X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the names of the chosen columns, in the order chosen."""
@@ -154,7 +156,9 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _staged_scores(self, X: Any) -> Iterator[Any]:
         check_is_fitted(self)
         place = place_of(X, None)
-        columns = place.wide(place.columns(self.path_.features, self._check_rows(X)))
+        rows = self._check_rows(X)
+        with place.settled():
+            columns = place.wide(place.columns(self.path_.features, rows))
         for step in self.path_:
             _, own = self.path_.places(step.atoms)
             coef, intercept = self.path_.weights(step, own)

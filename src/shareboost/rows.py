@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from copy import copy
@@ -125,13 +126,14 @@ class Rows:
             self._encode(*self._source)
             del self._source
         except BaseException:
-            self.__exit__()
+            self.__exit__(*sys.exc_info())
             raise
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, *exception: Any) -> None:
         self._map = map
-        self._resources.close()
+        # Of an exception the place may have something to say.
+        self._resources.__exit__(*(exception or (None, None, None)))
 
     def _encode(self, X: Any, y: Labels, weight: NDArray[np.float64]) -> None:
         """Cut the rows into blocks in the pool's encoding."""

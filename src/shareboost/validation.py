@@ -182,6 +182,8 @@ def sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
             sample_weight = np.asarray(sample_weight, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"sample_weight takes a number for every row: {error}.") from error
+    if is_device_array(X):  # of which only the number of rows counts
+        X = np.empty((X.shape[0], 0))
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
     if weight.min() < 0:
         raise ValueError(

@@ -169,3 +169,13 @@ def test_a_fit_for_which_there_is_no_memory_says_so_and_leaves_the_last_one(
     with pytest.raises(MemoryError, match="ran out of memory for .*fewer rows"):
         clf.set_params(n_features=3).fit(X, y)
     assert clf.coef_ is before
+
+
+@pytest.mark.parametrize("method", ["product", "correlated"])
+def test_a_round_for_which_there_is_no_memory_says_so(method, device, data, monkeypatch):
+    def fail(*_):
+        raise torch.OutOfMemoryError("artificially out of memory")
+
+    monkeypatch.setattr(f"shareboost.on_device.place.Device.{method}", fail)
+    with pytest.raises(MemoryError, match="ran out of memory for X or the chosen .*fewer rows"):
+        classifier(2, "stumps", device=device).fit(*data)

@@ -8,7 +8,8 @@ from shareboost.penalties import Frobenius, SmoothL1, SmoothLinf1
 from shareboost.places import HOST
 from shareboost.pools import Columns
 from shareboost.refit import SOLVERS, Refit
-from shareboost.refit.lbfgs import lbfgs
+from shareboost.refit.lbfgs import MEMORY, Pairs, lbfgs
+from shareboost.refit.line_search import Step
 from shareboost.refit.nesterov import nesterov
 from shareboost.refit.objective import Evaluation, Objective, nothing
 from shareboost.rows import Rows
@@ -143,8 +144,8 @@ class Quadratic:
         gradient = self.curvatures * z
         value = 0.5 * float(z @ gradient)
         largest = float(np.abs(gradient).max())
-        found = HOST.numbers([value, *products(gradient)])[1:]
-        return Evaluation(z, z, value, value, gradient, largest, 0.0, tuple(found))
+        squared, *found = HOST.numbers([gradient @ gradient, *products(gradient)])
+        return Evaluation(z, z, value, value, gradient, largest, 0.0, squared, tuple(found))
 
     def hopeless(self, place):
         return False
@@ -161,3 +162,33 @@ def test_lbfgs_ends_on_a_quadratic_in_about_as_many_steps_as_it_has_dimensions()
     end, iterations = lbfgs(Quadratic(np.geomspace(1e-3, 1.0, 8)), 1e-10, 5000)
     assert end.reached <= 1e-10
     assert iterations < 40
+
+
+@pytest.mark.parametrize("n_steps", [1, 7, MEMORY, MEMORY + 9])
+def test_directions_are_those_of_the_two_loop_recursion(n_steps):
+    """Of the last pairs alone, once there are more than are kept."""
+    rng = np.random.default_rng(n_steps)
+    n = 40
+    root = rng.normal(size=(n, n))
+    hessian = root @ root.T / n + np.eye(n)
+    pairs, kept = Pairs(), []
+    z = rng.normal(size=n)
+    for _ in range(n_steps):
+        direction = rng.normal(size=n)
+        change = hessian @ direction
+        here, there = (Evaluation(p, p, 0, 0, hessian @ p, 0, 0, 0, ()) for p in (z, z + direction))
+        others = HOST.numbers([0.0, *pairs.products(there.gradient, change)])[1:]
+        products = (direction @ change, change @ change, direction @ there.gradient)
+        pairs.add(here, Step(there, *products, change @ there.gradient, tuple(others)))
+        kept = [*kept, (direction, change)][-MEMORY:]
+        z = there.z
+    gradient = hessian @ z
+    truth, coefficients = gradient.copy(), []
+    for s, y in reversed(kept):
+        coefficients.append(s @ truth / (s @ y))
+        truth -= coefficients[-1] * y
+    s, y = kept[-1]
+    truth *= (s @ y) / (y @ y)
+    for (s, y), coefficient in zip(kept, reversed(coefficients), strict=True):
+        truth += (coefficient - y @ truth / (s @ y)) * s
+    assert np.allclose(pairs.direction(gradient), -truth, rtol=1e-8, atol=1e-8)

@@ -24,7 +24,7 @@ class OnDevice:
         """Return the form of an unfitted pool."""
         form = cls(**pool.get_params(deep=False))
         form.place = place
-        form._held = {}
+        form._held = {}  # a form is fitted once
         return form
 
     def here(self, name: str) -> Tensor:

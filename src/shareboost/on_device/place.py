@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ..penalties import PENALTIES
 from ..places.base import Map, Place, Scalar, Starts
 from .gram import DeviceGram
 from .memory import ADVICE, DeviceMemoryError, Memory
+from .precision import full_precision
 from .tensors import as_tensor, compressed, is_sparse, readable
 from .types import tensor_type
 
@@ -34,7 +35,7 @@ class Device(Place):
     All rows are one block: a device is the faster the larger its tasks. Sums over examples
     are still taken some at a time in the type of the rows, and added in float64. No sum
     depends on the order in which threads of the device end, so a run on the same kind of
-    device ends alike, to the last bit.
+    device, with as much memory free for its chunks, ends alike, to the last bit.
     """
 
     xp = torch
@@ -54,7 +55,8 @@ class Device(Place):
         return f"torch {torch.__version__}, {torch.cuda.get_device_name(self.device)}"
 
     def check_beside(self, X: Any, what: str) -> None:
-        if (own := as_tensor(X).device) != self.device:
+        own = as_tensor(X).device
+        if (own.type, own.index or 0) != (self.device.type, self.device.index or 0):
             raise ValueError(
                 f"{what} is on {own}, and the fit on {self.device}: rows are not moved from "
                 "one device to another. Move them, or give them in NumPy's arrays."
@@ -63,18 +65,18 @@ class Device(Place):
     @contextmanager
     def settled(self) -> Iterator[Map]:
         """Products of float32 are not rounded to 10 bits meanwhile, whatever is set."""
-        products, convolutions = torch.backends.cuda.matmul, torch.backends.cudnn
-        before = products.allow_tf32, convolutions.allow_tf32
-        products.allow_tf32 = convolutions.allow_tf32 = False
         try:
-            with torch.no_grad(), torch.autocast(self.device.type, enabled=False):
+            with ExitStack() as stack:
+                if self.device.type == "cuda":  # where Triton starts its kernels
+                    stack.enter_context(torch.cuda.device(self.device))
+                stack.enter_context(torch.no_grad())
+                stack.enter_context(torch.autocast(self.device.type, enabled=False))
+                stack.enter_context(full_precision())
                 yield map
         except torch.OutOfMemoryError as error:
             raise DeviceMemoryError(
                 f"{self.device} ran out of memory for X or the chosen columns. {ADVICE} ({error})"
             ) from None
-        finally:
-            products.allow_tf32, convolutions.allow_tf32 = before
 
     def edges(self, n_rows: int) -> list[int]:
         return [0, n_rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -109,8 +110,8 @@ def readable(data: Tensor) -> Tensor:
 
 def _check_finite(values: Tensor, allows_nan: bool) -> None:
     """Raise where there are infinite numbers, or NaN that are not allowed."""
-    total = float(values.abs().sum(dtype=torch.float64)) if values.numel() else 0.0
-    if total < float("inf"):  # as of all usual numbers, without an array of flags
+    total = float(values.sum(dtype=torch.float64))
+    if math.isfinite(total):  # as of all usual numbers, without an array of flags
         return
     if bool(torch.isinf(values).any()):
         raise ValueError(

@@ -175,7 +175,7 @@ def _code_sums(
 ):  # fmt: skip
     atom = tl.program_id(0) * ATOMS + tl.arange(0, ATOMS)
     split = tl.program_id(1)
-    row = tl.arange(0, K)
+    row = tl.arange(0, K).to(tl.int64)
     total = tl.zeros((ATOMS, K), dtype=tl.int32)
     known = (atom < c)[:, None]
     stop = tl.minimum(n, (split + 1) * SPLIT)
@@ -233,7 +233,7 @@ def _shell_moments(
     shift = tl.load(shifts + shell * WIDTH + j)
     found = tl.zeros((K, WIDTH), dtype=tl.float32)
     for tile in range(tl.load(edges + shell), tl.load(edges + shell + 1)):
-        row = tl.load(tiles + tile * ROWS + place)
+        row = tl.load(tiles + tile * ROWS + place).to(tl.int64)
         depth = tl.load(depths + tile * ROWS + place)
         own = tl.load(rows + row[None, :] * CLASSES + q[:, None])
         own = tl.where((power > 0)[:, None], own * depth[None, :], own)

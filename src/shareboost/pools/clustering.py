@@ -16,6 +16,8 @@ from ..threads import single_threaded_blas
 # Lloyd's steps, some at a time so that progress can be shown. Centres of patches or of
 # digits hardly move after these.
 STAGES = 5
+# Centres that are compared with all others at a time.
+CHUNK_CENTRES = 256
 STEPS = 5
 
 
@@ -68,10 +70,12 @@ def _distinct(centres: NDArray[np.float32]) -> NDArray[np.intp]:
     """Return all centres but those that equal an earlier one up to rounding."""
     wide = centres.astype(np.float64)
     squares = np.square(wide).sum(axis=1)
-    sizes = squares[:, None] + squares
-    alike = sizes - 2.0 * (wide @ wide.T) <= 1e-10 * sizes
     kept: list[int] = []
-    for i in range(len(centres)):
-        if not alike[i, :i].any() or not alike[i, kept].any():
-            kept.append(i)
+    for start in range(0, len(wide), CHUNK_CENTRES):
+        some = slice(start, start + CHUNK_CENTRES)
+        sizes = squares[some, None] + squares
+        alike = sizes - 2.0 * (wide[some] @ wide.T) <= 1e-10 * sizes
+        for i, own in enumerate(alike, start=start):
+            if not own[:i].any() or not own[kept].any():
+                kept.append(i)
     return np.array(kept, dtype=np.intp)

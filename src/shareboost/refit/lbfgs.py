@@ -60,7 +60,7 @@ class Pairs:
     def __init__(self) -> None:
         self.n_slots = 0
         self._vectors: Any = None  # (2 MEMORY, n): step and change of each slot
-        self._ages: list[int] = []  # slots, the oldest first
+        self._slots: list[int] = []  # of the pairs, the oldest first, as in what follows
         self._sy = np.zeros((MEMORY, MEMORY))  # s_i y_j, where j is not older
         self._yy = np.zeros((MEMORY, MEMORY))
         self._along = np.zeros((MEMORY, 2))  # products of s and y with the gradient here
@@ -76,36 +76,46 @@ class Pairs:
         """Return ``-H gradient``, of the gradient here."""
         if not self.n_slots:
             return -gradient
-        ages, last = self._ages, self._ages[-1]
-        scale = self._sy[last, last] / self._yy[last, last]
-        R = self._sy[np.ix_(ages, ages)]  # its lower triangle is not read
-        of_s, of_y = self._along[ages].T
+        m = self.n_slots
+        R, yy = self._sy[:m, :m], self._yy[:m, :m]  # of R the lower triangle is not read
+        scale = R[-1, -1] / yy[-1, -1]
+        of_s, of_y = self._along[:m].T
         q = dtrsv(R, of_s)
-        inner = np.diagonal(R) * q + scale * (self._yy[np.ix_(ages, ages)] @ q - of_y)
-        weights = np.zeros((self.n_slots, 2))
-        weights[ages, 0] = -dtrsv(R, inner, trans=1)
-        weights[ages, 1] = scale * q
+        inner = np.diagonal(R) * q + scale * (yy @ q - of_y)
+        weights = np.empty((m, 2))
+        weights[self._slots, 0] = -dtrsv(R, inner, trans=1)
+        weights[self._slots, 1] = scale * q
         here = namespace(gradient).asarray(weights.ravel(), device=gradient.device)
-        return here @ self._vectors[: 2 * self.n_slots] - scale * gradient
+        return here @ self._vectors[: 2 * m] - scale * gradient
 
     def add(self, here: Evaluation, step: Step) -> None:
         """Go on to the end of a step; keep its pair where it tells of a curvature."""
         there, n = step.there, self.n_slots
-        known = np.reshape(step.others, (n, 2, 2))  # slot, s or y, gradient or change
+        known = np.reshape(step.others, (n, 2, 2))[self._slots]  # pair, s or y, gradient or change
         self._along[:n] = known[:, :, 0]
         if not step.curvature > np.finfo(np.float64).eps * step.change:
             return
+        if n == MEMORY:  # the oldest pair goes
+            n -= 1
+            self._slots.append(self._slots.pop(0))
+            for products in (self._sy, self._yy):
+                products[:-1, :-1] = products[1:, 1:].copy()
+            self._along[:-1] = self._along[1:].copy()
+            known = known[1:]
+        else:
+            self._slots.append(n)
+        self._sy[:n, n] = known[:, 0, 1]
+        self._yy[:n, n] = self._yy[n, :n] = known[:, 1, 1]
+        self._sy[n, n], self._yy[n, n] = step.curvature, step.change
+        self._along[n] = step.slope, step.of_change
+        self._keep(here, there, self._slots[-1])
+        self.n_slots = n + 1
+
+    def _keep(self, here: Evaluation, there: Evaluation, slot: int) -> None:
+        """Write the step and the change of the gradient into their slot."""
+        xp = namespace(there.z)
         if self._vectors is None:
-            xp, device = namespace(there.z), there.z.device
             shape = 2 * MEMORY, len(there.z)
-            self._vectors = xp.empty(shape, dtype=xp.float64, device=device)
-        slot = n if n < MEMORY else self._ages.pop(0)
-        namespace(there.z).subtract(there.z, here.z, out=self._vectors[2 * slot])
-        change = self._vectors[2 * slot + 1]
-        namespace(there.z).subtract(there.gradient, here.gradient, out=change)
-        self._sy[:n, slot] = known[:, 0, 1]
-        self._yy[:n, slot] = self._yy[slot, :n] = known[:, 1, 1]
-        self._sy[slot, slot], self._yy[slot, slot] = step.curvature, step.change
-        self._along[slot] = step.slope, step.of_change
-        self._ages.append(slot)
-        self.n_slots = max(n, slot + 1)
+            self._vectors = xp.empty(shape, dtype=xp.float64, device=there.z.device)
+        xp.subtract(there.z, here.z, out=self._vectors[2 * slot])
+        xp.subtract(there.gradient, here.gradient, out=self._vectors[2 * slot + 1])

@@ -14,7 +14,6 @@ def nesterov(objective: Function, tolerance: float, max_iter: int) -> tuple[Eval
     the momentum dropped whenever it points uphill (O'Donoghue and Candes 2015).
     """
     here = ahead = objective.start
-    squared = float(ahead.gradient @ ahead.gradient)
     length, momentum = 1.0, 1.0
     for iteration in range(max_iter):
         if here.reached <= tolerance:
@@ -22,22 +21,19 @@ def nesterov(objective: Function, tolerance: float, max_iter: int) -> tuple[Eval
         there = _trial(objective, here, ahead, length)
         # The quadratic bound, tested by slopes where the values are rounded too much.
         while not (
-            there.value <= ahead.value - 0.5 * length * squared + ahead.noise
-            or there.products[0] >= 0.5 * squared
+            there.value <= ahead.value - 0.5 * length * ahead.squared + ahead.noise
+            or there.products[0] >= 0.5 * ahead.squared
         ):
             length *= 0.5
             if length < 1e-12:
                 return here, iteration
             there = _trial(objective, here, ahead, length)
-        _, uphill, own = there.products
-        if uphill > 0.0:
-            momentum, ahead, squared = 1.0, here, own
+        if there.products[1] > 0.0:
+            momentum, ahead = 1.0, here
             continue
         next_momentum = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * momentum**2))
         pushed = there.z + float((momentum - 1.0) / next_momentum) * (there.z - here.z)
-        here, momentum = there, next_momentum
-        ahead = objective.evaluate(pushed, lambda gradient: (gradient @ gradient,))
-        (squared,) = ahead.products
+        here, ahead, momentum = there, objective.evaluate(pushed), next_momentum
         length *= 1.1
     return here, max_iter
 
@@ -45,15 +41,10 @@ def nesterov(objective: Function, tolerance: float, max_iter: int) -> tuple[Eval
 def _trial(objective: Function, here: Evaluation, ahead: Evaluation, length: float) -> Evaluation:
     """Return the end of a step from ``ahead``.
 
-    Its products: the slopes of the gradients there and of the step from here along that of
-    ahead, and the square of the gradient here.
+    Its products: those of the gradient there and of the step from here with that of ahead.
     """
     z = ahead.z - length * ahead.gradient
     return objective.evaluate(
         z,
-        lambda gradient: (
-            gradient @ ahead.gradient,
-            (z - here.z) @ ahead.gradient,
-            here.gradient @ here.gradient,
-        ),
+        lambda gradient: (gradient @ ahead.gradient, (z - here.z) @ ahead.gradient),
     )

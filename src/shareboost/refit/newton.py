@@ -57,7 +57,7 @@ def _step(objective: Objective, radius: float, max_products: int) -> _Step:
     place, curved_place = 0.0 * gradient, 0.0 * gradient
     remainder = -gradient
     search = -gradient
-    (squared,) = numbers([remainder @ remainder])
+    squared = objective.start.squared
     goal = min(0.25, squared**0.25) * squared**0.5
     size, product, at_edge = 0.0, 0, False  # size: squared, of place
     while product < max_products and not at_edge and squared**0.5 > goal:

@@ -30,6 +30,7 @@ class Evaluation(NamedTuple):
     gradient: Vector  # in z
     reached: float  # largest l1 norm, over classes and columns, of an atom's gradient in W
     noise: float  # differences of values below this are rounding
+    squared: float  # the gradient's square
     products: tuple[float, ...]  # that were asked for
 
 
@@ -106,7 +107,7 @@ class Objective:
         """
         if self.goal == np.inf:
             return False
-        return place.value - 1.5 * float(place.gradient @ place.gradient) > self.goal
+        return place.value - 1.5 * place.squared > self.goal
 
     def evaluate(self, z: Vector, products: Products = nothing) -> Evaluation:
         """Return F and its gradient at z."""
@@ -183,8 +184,11 @@ def evaluation(
     products: Products,
 ) -> Evaluation:
     """Return what was found, ``(loss, value, reached)``, with its numbers fetched."""
-    loss, value, reached, *others = rows.place.numbers([*found, *products(gradient)])
-    return Evaluation(W, z, loss, value, gradient, reached, noise(rows, value), tuple(others))
+    wanted = [*found, gradient @ gradient, *products(gradient)]
+    loss, value, reached, squared, *others = rows.place.numbers(wanted)
+    return Evaluation(
+        W, z, loss, value, gradient, reached, noise(rows, value), squared, tuple(others)
+    )
 
 
 class Subspace:
