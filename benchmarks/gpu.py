@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from pools import mnist_in_50_columns  # beside this file
 from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier
@@ -45,17 +46,6 @@ def mnist_expanded() -> Any:
     data = load_dataset("mnist")
     more = deform(data.X_train, n_copies=5, random_state=0)
     return data._replace(X_train=np.vstack([data.X_train, more]), y_train=np.tile(data.y_train, 6))
-
-
-def mnist_in_50_columns() -> Any:
-    from sklearn.decomposition import PCA
-
-    data = load_dataset("mnist")
-    pca = PCA(50, random_state=0).fit(data.X_train / np.float32(255))
-    return data._replace(
-        X_train=pca.transform(data.X_train / np.float32(255)).astype(np.float32),
-        X_test=pca.transform(data.X_test / np.float32(255)).astype(np.float32),
-    )
 
 
 WORK = {

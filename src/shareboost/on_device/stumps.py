@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,15 +68,7 @@ class DeviceStumps(OnDevice, Stumps):
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole columns."""
-        largest = PART_BYTES // (8 * n_classes)
-        edges, before = [0], 0
-        for stop in self.starts_[1:].tolist():
-            if stop - edges[-1] > largest and before > edges[-1]:
-                edges.append(before)
-            before = stop
-        if before > edges[-1]:
-            edges.append(before)
-        return [slice(*pair) for pair in pairwise(edges)]
+        return self._of_whole_columns(PART_BYTES // (8 * n_classes))
 
     def encode(self, X: Tensor, rows: slice) -> Ranked:
         X = X[rows]

@@ -162,7 +162,10 @@ class Stumps(Pool):
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole columns, at least 12 where there are so many."""
         check_is_fitted(self)
-        largest = min(PART_BYTES // (8 * n_classes), -(-self.n_atoms_ // 12))
+        return self._of_whole_columns(min(PART_BYTES // (8 * n_classes), -(-self.n_atoms_ // 12)))
+
+    def _of_whole_columns(self, largest: int) -> list[slice]:
+        """Return ranges of whole columns, of about so many atoms at most."""
         edges, before = [0], 0
         for stop in self.starts_[1:].tolist():
             if stop - edges[-1] > largest and before > edges[-1]:
