@@ -74,7 +74,10 @@ class Host(Place):
         return array
 
     def numbers(self, scalars: Sequence[Scalar]) -> list[float]:
-        return np.concatenate([np.ravel(scalar) for scalar in scalars]).tolist()
+        found: list[float] = []
+        for scalar in scalars:
+            found.extend(scalar.tolist() if np.ndim(scalar) else (float(scalar),))
+        return found
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
         return np.empty(shape, dtype=dtype)

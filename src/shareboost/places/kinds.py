@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .base import Place
+from .base import Array, Place
 from .host import HOST
 
 
@@ -20,6 +21,17 @@ def is_device_array(X: Any) -> bool:
 def namespace(array: Any) -> Any:
     """Return the module of functions on an array, numpy or torch."""
     return np if isinstance(array, (np.ndarray, np.generic)) else sys.modules["torch"]
+
+
+def inner_products(left: Sequence[Array], right: Sequence[Array]) -> tuple[Array, ...]:
+    """Return the products of all pairs of two vectors, the right ones first, as scalars or vectors.
+
+    A device computes them at once, NumPy one by one: stacking takes it longer than they do.
+    """
+    if isinstance(left[0], np.ndarray):
+        return tuple(one @ other for one in left for other in right)
+    xp = namespace(left[0])
+    return ((xp.stack(left) @ xp.stack(right).T).ravel(),)
 
 
 def place_of(X: Any, device: Any) -> Place:

@@ -66,11 +66,11 @@ class Pairs:
         self._along = np.zeros((MEMORY, 2))  # products of s and y with the gradient here
 
     def products(self, gradient: Vector, change: Vector) -> tuple[Any, ...]:
-        """Return the products of all vectors with a gradient and its change, (4 slots,)."""
+        """Return the products of all vectors with a gradient and its change, (2 slots,) each."""
         if not self.n_slots:
             return ()
-        both = namespace(gradient).stack([gradient, change])
-        return ((self._vectors[: 2 * self.n_slots] @ both.T).ravel(),)
+        vectors = self._vectors[: 2 * self.n_slots]
+        return vectors @ gradient, vectors @ change
 
     def direction(self, gradient: Vector) -> Vector:
         """Return ``-H gradient``, of the gradient here."""
@@ -91,8 +91,8 @@ class Pairs:
     def add(self, here: Evaluation, step: Step) -> None:
         """Go on to the end of a step; keep its pair where it tells of a curvature."""
         there, n = step.there, self.n_slots
-        known = np.reshape(step.others, (n, 2, 2))[self._slots]  # pair, s or y, gradient or change
-        self._along[:n] = known[:, :, 0]
+        with_gradient, with_change = np.reshape(step.others, (2, n, 2))[:, self._slots]  # s and y
+        self._along[:n] = with_gradient
         if not step.curvature > np.finfo(np.float64).eps * step.change:
             return
         if n == MEMORY:  # the oldest pair goes
@@ -101,11 +101,11 @@ class Pairs:
             for products in (self._sy, self._yy):
                 products[:-1, :-1] = products[1:, 1:].copy()
             self._along[:-1] = self._along[1:].copy()
-            known = known[1:]
+            with_change = with_change[1:]
         else:
             self._slots.append(n)
-        self._sy[:n, n] = known[:, 0, 1]
-        self._yy[:n, n] = self._yy[n, :n] = known[:, 1, 1]
+        self._sy[:n, n], self._yy[:n, n] = with_change.T
+        self._yy[n, :n] = self._yy[:n, n]
         self._sy[n, n], self._yy[n, n] = step.curvature, step.change
         self._along[n] = step.slope, step.of_change
         self._keep(here, there, self._slots[-1])

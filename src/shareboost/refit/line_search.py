@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..places import namespace
+from ..places import inner_products
 from ..places.base import Scalar
 from .objective import Evaluation, Function, Vector
 
@@ -40,13 +40,11 @@ def line_search(
     uphill. A trial that overflows counts as too long a step. ``others(gradient, change)`` are
     further products wanted of a new gradient and its change.
     """
-    xp = namespace(direction)
 
     def products(gradient: Vector) -> tuple[Scalar, ...]:
         change = gradient - here.gradient
-        left = xp.stack([direction, change])
-        right = xp.stack([here.gradient, gradient, change])
-        return ((left @ right.T).ravel(), *others(gradient, change))
+        pairs = inner_products((direction, change), (here.gradient, gradient, change))
+        return (*pairs, *others(gradient, change))
 
     low, high = 0.0, np.inf
     low_slope = high_slope = np.nan
