@@ -145,7 +145,7 @@ def bandwidth(device: str) -> Figures:
     codes = torch.empty((16_000, 360_000), dtype=torch.int8, device=device)
     codes.random_(-128, 128, generator=generator)
     rows = torch.randn((10, 360_000), device=device, generator=generator)
-    block = DeviceImages(codes, None, codes[:0])
+    block = DeviceImages(codes, codes[:0])
 
     def seconds(task: Callable[[], Any], repeats: int = 20) -> float:
         for _ in range(3):

@@ -21,7 +21,6 @@ class DeviceImages(NamedTuple):
     """Rows, as codes of all atoms where these fit the device."""
 
     codes: Tensor | None  # (atoms, n), signed bytes: codes less MIDDLE
-    cut: Tensor | None  # (atoms,), what lies beyond the codes, in their steps
     source: Tensor  # rows of X
 
 
@@ -38,19 +37,14 @@ class DeviceTemplates(OnDevice, Templates):
     def encode(self, X: Tensor, rows: slice) -> DeviceImages:
         X = X[rows].contiguous()
         if not self.place.memory.fits(self.n_atoms_ * len(X)):
-            return DeviceImages(None, None, X)
+            return DeviceImages(None, X)
         codes = torch.empty((self.n_atoms_, len(X)), dtype=torch.int8, device=X.device)
-        cuts: list[Tensor] = []
 
         def write(some: slice) -> None:
-            codes[:, some], cut = self._coded(X[some])
-            cuts.append(cut)
+            codes[:, some] = self._coded(X[some])
 
         self._over_images(len(X), write)
-        return DeviceImages(codes, torch.stack(cuts).sum(dim=0), X)
-
-    def cut(self, data: DeviceImages) -> Any:
-        raise NotImplementedError  # asked for by models that have no form on a device
+        return DeviceImages(codes, X)
 
     def prepare(self, rows: Tensor) -> Tensor:
         return rows.to(torch.float32)
@@ -64,7 +58,7 @@ class DeviceTemplates(OnDevice, Templates):
             parts: list[Tensor] = []
 
             def add(some: slice) -> None:
-                codes = self._coded(data.source[some])[0]
+                codes = self._coded(data.source[some])
                 parts.append(self._sums(codes, rows[:, some], squares))
 
             self._over_images(len(data.source), add)
@@ -127,13 +121,11 @@ class DeviceTemplates(OnDevice, Templates):
         )  # fmt: skip
         self.place.memory.chunks(n, 9 * largest + 10 * self.n_atoms_, task, "the responses")
 
-    def _coded(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the codes of some images, (atoms, n), and what lies beyond them, (atoms,)."""
+    def _coded(self, X: Tensor) -> Tensor:
+        """Return the codes of some images, (atoms, n)."""
         values = self._values(as_images(X, self.image_shape_, self.unit_))
-        low, step = self.here("low_"), self.here("step_")
-        codes = (values - low).div_(step).add_(0.5)
-        beyond = torch.maximum(codes - 256.0, -codes).clamp_(min=0.0)
-        return codes.clamp_(0.0, 255.0).floor_().sub_(MIDDLE).to(torch.int8).T, beyond.sum(dim=0)
+        codes = (values - self.here("low_")).div_(self.here("step_")).add_(0.5)
+        return codes.clamp_(0.0, 255.0).floor_().sub_(MIDDLE).to(torch.int8).T
 
     def _calibrate(self, X: Tensor, sample: NDArray[np.intp], centred: bool) -> None:
         images = as_images(X[self.place.asarray(sample)], self.image_shape_, self.unit_)
