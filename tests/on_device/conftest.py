@@ -7,6 +7,7 @@ import os
 import warnings
 
 import pytest
+from sklearn.datasets import load_digits
 
 torch = pytest.importorskip("torch")
 
@@ -40,3 +41,24 @@ def torch_has_warned(compressed, device):
         warnings.simplefilter("ignore")
         rows.to_sparse_csc()
         torch.sparse_csr_tensor(rows.crow_indices(), rows.col_indices(), rows.values(), rows.shape)
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = load_digits(return_X_y=True)
+    return X[:300], y[:300]
+
+
+@pytest.fixture
+def tensor(device):
+    return lambda array, **how: torch.tensor(array, device=device, **how)
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Nothing is brought to a device from here on."""
+
+    def rows(*_):
+        raise AssertionError("rows were brought to the device before the refusal")
+
+    monkeypatch.setattr("shareboost.on_device.place.Device.rows", rows)

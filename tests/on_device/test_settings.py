@@ -1,0 +1,78 @@
+"""What torch and scikit-learn are set to neither changes a fit nor is changed by it."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from shareboost import ShareBoostClassifier
+
+torch = pytest.importorskip("torch")
+
+
+def test_what_torch_was_set_to_is_left_so(device, data):
+    before = torch.backends.cuda.matmul.allow_tf32, torch.is_grad_enabled()
+    torch.backends.cuda.matmul.allow_tf32 = True
+    try:
+        ShareBoostClassifier(3, device=device).fit(*data)
+        assert torch.backends.cuda.matmul.allow_tf32
+        assert torch.is_grad_enabled() == before[1]
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before[0]
+
+
+def test_autocast_does_not_reach_into_a_fit(tensor, data):
+    X, y = tensor(data[0].astype(np.float32)), data[1]
+    truth = ShareBoostClassifier(4).fit(X, y)
+    with torch.autocast(X.device.type):
+        found = ShareBoostClassifier(4).fit(X, y)
+    assert np.array_equal(found.coef_, truth.coef_)
+
+
+def test_predictions_are_as_precise_as_fits(tensor, data):
+    X, y = data
+    rows = tensor(X.astype(np.float32))
+    clf = ShareBoostClassifier(4).fit(rows, y)
+    truth = clf.decision_function(rows), list(clf.staged_decision_function(rows))[-1]
+    with torch.autocast(rows.device.type):
+        found = clf.decision_function(rows), clf.transform(rows)
+    assert torch.equal(found[0], truth[0])
+    assert found[1].dtype == torch.float32
+
+
+def test_a_fit_under_the_newer_setting_of_precision_leaves_it(tensor, data):
+    products = torch.backends.cuda.matmul
+    if not hasattr(products, "fp32_precision"):
+        pytest.skip("this torch has the older setting alone")
+    code = """
+import torch
+from sklearn.datasets import load_digits
+from shareboost import ShareBoostClassifier
+torch.backends.cuda.matmul.fp32_precision = "tf32"
+X, y = load_digits(return_X_y=True)
+ShareBoostClassifier(2).fit(torch.tensor(X[:100]), y[:100])
+print(torch.backends.cuda.matmul.fp32_precision)
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "tf32"
+
+
+def test_scikit_learns_own_dispatch_changes_nothing(device):
+    code = f"""
+import numpy as np, sklearn, torch
+from sklearn.datasets import load_digits
+from shareboost import ShareBoostClassifier
+X, y = load_digits(return_X_y=True)
+rows = torch.tensor(X[:200], device={device!r})
+own = torch.ones(200, device={device!r})
+truth = ShareBoostClassifier(3).fit(rows, y[:200])
+with sklearn.config_context(array_api_dispatch=True):
+    clf = ShareBoostClassifier(3).fit(rows, y[:200], own)
+    assert np.array_equal(clf.coef_, truth.coef_)
+    assert clf.score(rows, y[:200]) == truth.score(rows, y[:200])
+    ShareBoostClassifier(3, validation_fraction=0.2, random_state=0).fit(rows, y[:200])
+"""
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
