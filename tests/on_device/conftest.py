@@ -10,6 +10,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 torch = pytest.importorskip("torch")
+# For small tensors further threads do nothing but wait, long on a machine with other work.
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
