@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -117,11 +116,7 @@ class DevicePieces(OnDevice, Pieces):
         return radii, (square / (self.centres_.shape[1] + 1)).clamp(min=1e-30) ** 0.25
 
     def parts(self, n_classes: int) -> list[slice]:
-        n, p = self.centres_.shape
-        width = (1 + self._power(squares=True)) * n_classes * 2 * (p + 1)
-        step = max(1, PART_BYTES * n // (8 * width * self.n_atoms_))
-        edges = self.starts_[[*range(0, n, step), n]].tolist()
-        return [slice(*pair) for pair in pairwise(edges)]
+        return self._of_whole_centres(n_classes, PART_BYTES)
 
     def encode(self, X: Tensor, rows: slice) -> DevicePoints:
         X = X[rows]

@@ -135,9 +135,13 @@ class Pieces(Pool):
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole centres, small enough for the statistic of squares."""
         check_is_fitted(self)
+        return self._of_whole_centres(n_classes, PART_BYTES)
+
+    def _of_whole_centres(self, n_classes: int, most_bytes: int) -> list[slice]:
+        """Return ranges of whole centres, of about so many bytes of statistics at most."""
         n, p = self.centres_.shape
         width = (1 + self._power(squares=True)) * n_classes * 2 * (p + 1)
-        step = max(1, PART_BYTES * n // (8 * width * self.n_atoms_))
+        step = max(1, most_bytes * n // (8 * width * self.n_atoms_))
         edges = self.starts_[[*range(0, n, step), n]].tolist()
         return [slice(*pair) for pair in pairwise(edges)]
 
