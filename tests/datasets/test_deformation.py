@@ -217,7 +217,7 @@ def test_a_copy_depends_on_no_other_image_and_no_other_copy(pictures):
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
 def test_any_number_of_threads_gives_the_same_copies(pictures, n_threads, monkeypatch):
     expected = deform(pictures, 4, 0)
-    monkeypatch.setattr("shareboost.datasets.deformation._BLOCK_VALUES", 2 * 20 * 14)
+    monkeypatch.setattr("shareboost.datasets.deformation.BLOCK_VALUES", 2 * 20 * 14)
     with threadpool_limits(n_threads):
         assert np.array_equal(deform(pictures, 4, 0), expected)
 

@@ -1,6 +1,7 @@
 """The data of the paper's experiments, its two examples, and deformed copies of images."""
 
 from .deformation import deform
+from .deskewing import deskew
 from .examples import make_redundant_blocks, make_shared_bits
 from .loading import NAMES, Dataset, load_dataset
 
@@ -8,6 +9,7 @@ __all__ = [
     "NAMES",
     "Dataset",
     "deform",
+    "deskew",
     "load_dataset",
     "make_redundant_blocks",
     "make_shared_bits",

@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..arguments import at_least, from_zero, image_shape_of_rows
+from ..arguments import at_least, from_zero
 from ..threads import Workers, single_threaded_blas
+from .image_rows import BLOCK_VALUES, check_images, shape_of_one
 
-_DTYPES = (np.dtype(np.uint8), np.dtype(np.float32), np.dtype(np.float64))
 _TRUNCATE = 3.0  # the Gaussian ends after so many sigmas
 _WIDEST_SIGMA = 1000.0
-# Values a task: some 20 ms, so that an interrupt is soon heard.
-_BLOCK_VALUES = 2**19
 
 
 def deform(
@@ -109,8 +107,8 @@ def deform(
     angle = math.radians(from_zero("rotation", rotation))
     scale = from_zero("scale", scale, below=1.0)
     shear = from_zero("shear", shear)
-    images = _check_images(images)
-    shape = _shape_of_one(images, image_shape)
+    images = check_images(images)
+    shape = shape_of_one(images, image_shape)
     key = _draw_key(random_state)
 
     from ..kernels.warp import Strengths, deform_block  # numba's import takes its time
@@ -122,7 +120,7 @@ def deform(
     rounding = dtype.type(0.5 if images.dtype == np.uint8 else 0.0)
     n = len(images)
     out = np.empty((n_copies, n, *shape), dtype=images.dtype)
-    block = max(1, _BLOCK_VALUES // math.prod(shape))
+    block = max(1, BLOCK_VALUES // math.prod(shape))
 
     def work(task: tuple[int, int]) -> None:
         copy, first = task
@@ -137,37 +135,6 @@ def deform(
         for _ in workers.map(work, tasks):  # an exception here cancels what has not begun
             pass
     return out.reshape(n_copies * n, *images.shape[1:])
-
-
-def _check_images(images: Any) -> NDArray[Any]:
-    """Return the images as an array of a known dtype, finite and not empty."""
-    images = np.asarray(images)
-    if images.ndim not in (2, 3, 4) or images.size == 0:
-        raise ValueError(
-            f"images has the shape {images.shape}: it takes at least one image, as (n, height * "
-            "width), (n, height, width) or (n, height, width, channels)."
-        )
-    if images.dtype not in _DTYPES:
-        raise ValueError(
-            f"images has the dtype {images.dtype}: it takes uint8, float32 or float64."
-        )
-    # Image by image, for no array of flags as large as the images.
-    if images.dtype != np.uint8 and not all(np.isfinite(image).all() for image in images):
-        raise ValueError("images has values that are NaN or infinite: it takes finite numbers.")
-    return images
-
-
-def _shape_of_one(images: NDArray[Any], image_shape: Any) -> tuple[int, int, int]:
-    """Return (height, width, channels)."""
-    if images.ndim > 2:
-        own = images.shape[1:]
-        if image_shape not in (None, own, list(own)):
-            raise ValueError(
-                f"image_shape={image_shape!r} is not that of images, {own}: it takes None where "
-                "images are not in rows."
-            )
-        return own[0], own[1], (own[2] if len(own) == 3 else 1)
-    return image_shape_of_rows(images.shape[1], image_shape, "images")
 
 
 def _draw_key(random_state: Any) -> np.uint64:
