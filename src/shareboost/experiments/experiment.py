@@ -1,0 +1,67 @@
+"""What an experiment is: measure, then draw and judge what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .lab import Lab
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Row = dict[str, Any]  # of the CSV file: texts and numbers
+
+
+class Verdict(StrEnum):
+    """What became of a claim."""
+
+    HOLDS = "holds"
+    IN_PART = "holds in part"
+    FAILS = "does not hold"
+
+
+class Claim(NamedTuple):
+    """A claim of the paper beside what was measured."""
+
+    claim: str
+    paper: str  # its number, or "a curve, no number"
+    measured: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment of the paper.
+
+    Attributes
+    ----------
+    title : str
+    shows : str
+        What the paper shows there, in a sentence or two.
+    measure : callable
+        Returns the rows of the CSV file. Slow work goes through ``lab.part``.
+    draw : callable
+        Returns figures by the names of their files, without a suffix.
+    judge : callable
+        Returns the claims.
+    chosen : str
+        Which choices were made and on which data, in Markdown.
+    details : callable, optional
+        Returns Markdown to stand below the claims: a table.
+    """
+
+    title: str
+    shows: str
+    measure: Callable[[Lab], list[Row]]
+    draw: Callable[[Lab, list[Row]], Mapping[str, Figure]]
+    judge: Callable[[list[Row]], list[Claim]]
+    chosen: str
+    details: Callable[[list[Row]], str] = lambda rows: ""
+
+
+def verdict(whole: bool, part: bool = False) -> Verdict:
+    """Return "holds" where all of a claim is true, else whether a part of it is."""
+    return Verdict.HOLDS if whole else Verdict.IN_PART if part else Verdict.FAILS

@@ -1,0 +1,161 @@
+"""Where an experiment runs: its data, its device, and the parts that were measured already."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+
+from .. import __version__
+from ..datasets import Dataset, load_dataset
+
+Record = dict[str, Any]
+
+
+@dataclass
+class Lab:
+    """The settings of an experiment and a file of what it has measured so far.
+
+    An experiment measures in parts, each of minutes and independent of the others. A part
+    that is in the file is not measured again: an interrupted experiment goes on where it
+    ended, and parts may be measured on different machines.
+
+    Attributes
+    ----------
+    name : str
+        Of the experiment.
+    folder : Path
+        Where everything is written.
+    quick : bool
+        Whether samples suffice.
+    device : str or None
+        For ShareBoost and networks, as in ``ShareBoostClassifier``.
+    data : Path or None
+        Folder of the data sets; None leaves it to ``load_dataset``.
+    say : callable
+        Shows a line of progress.
+    """
+
+    name: str
+    folder: Path
+    quick: bool = False
+    device: str | None = None
+    data: Path | None = None
+    say: Callable[[str], None] = lambda line: None
+    records: dict[str, Record] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.file.exists():
+            kept = json.loads(self.file.read_text())
+            if kept["quick"] != self.quick:
+                is_, asked = ("a quick run", "a full one")[:: 1 if kept["quick"] else -1]
+                raise FileExistsError(
+                    f"{self.file} is of {is_} and {asked} was asked for: take another --out, or "
+                    "--fresh to measure all again."
+                )
+            self.records.update(kept["parts"])
+
+    @property
+    def file(self) -> Path:
+        """The parts measured so far."""
+        return self.folder / f"{self.name}.json"
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """Of whatever is drawn at random, for a mean and a spread."""
+        return (0,) if self.quick else (0, 1, 2)
+
+    def load(self, name: str) -> Dataset:
+        """Return a data set, from ``data`` where that is given."""
+        with _data_from(self.data):
+            return load_dataset(name)
+
+    def place(self, X: Any) -> Any:
+        """Return rows on the device, so that models predict there."""
+        if self.device is None:
+            return X
+        import torch
+
+        return torch.as_tensor(X, device=self.device)
+
+    def fetch(self, found: Any) -> NDArray[Any]:
+        """Return predictions on the host."""
+        return np.asarray(found.cpu() if hasattr(found, "cpu") else found)
+
+    def part(self, key: str, measure: Callable[[], Any]) -> Any:
+        """Return what ``measure`` returns, or has returned: numbers and texts, fit for JSON."""
+        if key not in self.records:
+            self.say(key)
+            started = time.perf_counter()
+            with _kept_warnings() as told:
+                value = measure()
+            self.records[key] = {
+                "value": json.loads(json.dumps(value)),  # what the next run will read
+                "warnings": told,
+                "seconds": round(time.perf_counter() - started, 1),
+                "machine": machine(self.device),
+                "version": __version__,
+            }
+            self._save()
+        return self.records[key]["value"]
+
+    def _save(self) -> None:
+        text = json.dumps({"quick": self.quick, "parts": self.records}, indent=1)
+        new = self.file.with_suffix(".json.new")
+        new.write_text(text + "\n")
+        new.replace(self.file)
+
+
+@contextmanager
+def _kept_warnings() -> Iterator[list[str]]:
+    """Keep what solvers say of searches that ended early, for the text; show other warnings."""
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ConvergenceWarning)
+        yield told
+    for warning in caught:
+        if issubclass(warning.category, ConvergenceWarning):
+            told.append(str(warning.message))
+        else:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+
+
+@contextmanager
+def _data_from(folder: Path | None) -> Iterator[None]:
+    """Let ``load_dataset`` look in a folder."""
+    if folder is None:
+        yield
+        return
+    before = os.environ.get("SHAREBOOST_DATA")
+    os.environ["SHAREBOOST_DATA"] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["SHAREBOOST_DATA"]
+        else:
+            os.environ["SHAREBOOST_DATA"] = before
+
+
+def machine(device: str | None) -> str:
+    """Return this machine in words."""
+    words = f"{os.cpu_count()} cores {platform.machine()}"
+    if device is not None and device.startswith("cuda"):
+        import torch
+
+        words += f", {torch.cuda.get_device_name(device)}"
+    return words

@@ -1,0 +1,65 @@
+"""The text of an experiment, and the page of all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+from .experiment import Experiment, Row
+from .lab import Lab
+
+_HEAD = """# The paper, reproduced
+
+Every figure and table of S. Shalev-Shwartz, Y. Wexler and A. Shashua, "ShareBoost: Efficient
+Multiclass Learning with Feature Sharing" (2011), run again with this library, and beside each
+claim of the paper what was measured and whether it holds. `shareboost reproduce` writes this page;
+the points of every figure lie beside it as CSV.
+
+"""
+
+
+def text_of(lab: Lab, experiment: Experiment, rows: list[Row], pictures: Iterable[str]) -> str:
+    """Return the text of an experiment as Markdown."""
+    claims, details = experiment.judge(rows), experiment.details(rows)
+    lines = [f"## {experiment.title}", "", experiment.shows, ""]
+    lines += ["| the paper claims | there | here | verdict |", "|---|---|---|---|"]
+    lines += [f"| {c.claim} | {c.paper} | {c.measured} | **{c.verdict}** |" for c in claims]
+    lines += ["", *([details.strip(), ""] if details else [])]
+    lines += [*(f"![{name}]({name})" for name in pictures), ""]
+    lines += [experiment.chosen.strip(), ""]
+    if lab.quick:
+        lines += ["A quick run, on samples: its figures say that it works, and no more.", ""]
+    options = (" --quick" if lab.quick else "") + (f" --device {lab.device}" if lab.device else "")
+    lines += [f"`shareboost reproduce {lab.name}{options}`", "", *_effort(lab), ""]
+    lines += [f"Points: [{lab.name}.csv]({lab.name}.csv).", ""]
+    return "\n".join(lines)
+
+
+def _effort(lab: Lab) -> list[str]:
+    """Return which machine measured for how long."""
+    spent: dict[str, list[float]] = defaultdict(list)
+    for record in lab.records.values():
+        spent[record["machine"]].append(record["seconds"])
+    lines = [
+        f"- {machine}: {sum(times):.0f} s for {counted(len(times), 'part')}"
+        for machine, times in spent.items()
+    ]
+    told = sum(len(record["warnings"]) for record in lab.records.values())
+    if told:
+        some = counted(told, "search", "searches")
+        lines.append(f"- {some} ended before reaching the tolerance, as {lab.name}.json tells")
+    return lines
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """Return a number of things in words."""
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def write_page(folder: Path, names: Iterable[str]) -> Path:
+    """Write the page of all experiments whose texts are in the folder."""
+    texts = [folder / f"{name}.md" for name in names]
+    page = folder / "README.md"
+    page.write_text(_HEAD + "\n".join(text.read_text() for text in texts if text.exists()))
+    return page

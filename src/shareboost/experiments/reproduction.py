@@ -1,0 +1,112 @@
+"""Run an experiment and write what it found."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+from .experiment import Experiment, Row
+from .lab import Lab
+from .page import text_of, write_page
+
+# In the order of the paper.
+NAMES = ("examples", "guarantee", "sharing", "mixed-norm", "jointboost", "mnist", "pieces")
+
+
+def experiment(name: str) -> Experiment:
+    """Return an experiment by its name; it is imported only now."""
+    if name not in NAMES:
+        raise ValueError(f"name={name!r} is not an experiment: it takes one of {NAMES}.")
+    module = import_module(f".{name.replace('-', '_')}", __package__)
+    found: Experiment = module.EXPERIMENT
+    return found
+
+
+def reproduce(
+    name: str,
+    folder: str | Path = "reproduced",
+    *,
+    quick: bool = False,
+    device: str | None = None,
+    data: str | Path | None = None,
+    fresh: bool = False,
+    say: Callable[[str], None] = lambda line: None,
+) -> list[Path]:
+    """Run one of the paper's experiments and write figures, points and a text.
+
+    Parameters
+    ----------
+    name : str
+        One of ``NAMES``.
+    folder : path, default="reproduced"
+        Where ``NAME*.png``, ``NAME.csv``, ``NAME.md`` and ``NAME.json`` are written, and
+        ``README.md``, one page of all experiments in the folder. What was measured is in
+        ``NAME.json``; its parts are not measured again.
+    quick : bool, default=False
+        On samples, within two minutes. The figures then tell that it works, not more.
+    device : str, optional
+        For ShareBoost and the networks, as in ``ShareBoostClassifier``.
+    data : path, optional
+        Folder of the data sets, else ``load_dataset`` looks where it always does.
+    fresh : bool, default=False
+        Forget what an earlier run has measured.
+    say : callable, optional
+        Gets a line for every part that begins.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    found = experiment(name)
+    folder, data = Path(folder), None if data is None else Path(data)
+    if data is not None and not data.is_dir():
+        raise FileNotFoundError(f"data={str(data)!r} is not a folder.")
+    _check_tools(device)
+    if fresh:
+        (folder / f"{name}.json").unlink(missing_ok=True)
+    lab = Lab(name, folder, quick, device, data, say)
+    rows = found.measure(lab)
+    points = folder / f"{name}.csv"
+    _write_points(points, rows)
+    written = [lab.file, points]
+    for part, figure in found.draw(lab, rows).items():
+        written.append(folder / f"{part}.png")
+        figure.savefig(written[-1])
+    pictures = [file.name for file in written if file.suffix == ".png"]
+    text = folder / f"{name}.md"
+    text.write_text(text_of(lab, found, rows, pictures))
+    return [*written, text, write_page(folder, NAMES)]
+
+
+def _check_tools(device: str | None) -> None:
+    """Raise now what would end a long run at its first figure or fit."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"Figures need matplotlib: pip install 'shareboost[paper]' ({error})."
+        ) from None
+    if device is None:
+        return
+    try:
+        import torch
+
+        torch.empty(0, device=device)
+    except ImportError as error:
+        raise ImportError(
+            f"device={device!r} needs torch: pip install 'shareboost[paper]' ({error})."
+        ) from None
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(f"device={device!r} cannot be used: {error}") from None
+
+
+def _write_points(file: Path, rows: list[Row]) -> None:
+    """Write rows, whose keys may differ, as CSV."""
+    fields = list(dict.fromkeys(key for row in rows for key in row))
+    with file.open("w", newline="") as stream:
+        writer = csv.DictWriter(stream, fields, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,92 @@
+"""Parts of an experiment are kept, and what is kept is what a later run reads."""
+
+import json
+import os
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from shareboost.experiments import Lab
+
+
+def test_a_part_is_measured_once(tmp_path):
+    calls = []
+
+    def measure():
+        calls.append(1)
+        return {"pair": (1, 2.5)}
+
+    first = Lab("some", tmp_path).part("a part", measure)
+    again = Lab("some", tmp_path).part("a part", measure)
+    assert len(calls) == 1
+    assert first == again == {"pair": [1, 2.5]}  # as JSON has it, in the first run too
+
+
+def test_what_was_finished_before_a_failure_is_kept(tmp_path):
+    lab = Lab("some", tmp_path)
+    lab.part("one", lambda: 1)
+    with pytest.raises(ZeroDivisionError):
+        lab.part("two", lambda: 1 / 0)
+    assert list(Lab("some", tmp_path).records) == ["one"]
+    assert [file.name for file in tmp_path.iterdir()] == ["some.json"]
+
+
+def test_a_record_tells_seconds_machine_and_version(tmp_path):
+    lab = Lab("some", tmp_path)
+    lab.part("one", lambda: 1)
+    record = json.loads((tmp_path / "some.json").read_text())["parts"]["one"]
+    assert record["value"] == 1
+    assert record["seconds"] >= 0
+    assert f"{os.cpu_count()} cores" in record["machine"]
+    assert record["version"]
+
+
+def test_searches_that_ended_early_are_recorded_and_other_warnings_shown(tmp_path):
+    def measure():
+        warnings.warn("not there yet", ConvergenceWarning, stacklevel=1)
+        warnings.warn("look here", UserWarning, stacklevel=1)
+        return 1
+
+    lab = Lab("some", tmp_path)
+    with pytest.warns(UserWarning, match="look here") as shown:
+        lab.part("one", measure)
+    assert [str(w.message) for w in shown] == ["look here"]
+    assert lab.records["one"]["warnings"] == ["not there yet"]
+
+
+def test_quick_and_full_runs_do_not_mix(tmp_path):
+    Lab("some", tmp_path, quick=True).part("one", lambda: 1)
+    with pytest.raises(FileExistsError, match="of a quick run and a full one"):
+        Lab("some", tmp_path)
+
+
+def test_lines_of_progress_name_the_part(tmp_path):
+    said = []
+    lab = Lab("some", tmp_path, say=said.append)
+    lab.part("one", lambda: 1)
+    lab.part("one", lambda: 1)
+    assert said == ["one"]
+
+
+def test_data_come_from_the_folder_and_the_environment_stays(tmp_path, monkeypatch):
+    rows = np.arange(6).reshape(3, 2)
+    np.savez(tmp_path / "mnist.npz", X_train=rows, y_train=rows[:, 0], X_test=rows, y_test=rows[0])
+    monkeypatch.setenv("SHAREBOOST_DATA", "elsewhere")
+    data = Lab("some", tmp_path / "out", data=tmp_path).load("mnist")
+    np.testing.assert_array_equal(data.X_train, rows)
+    assert os.environ["SHAREBOOST_DATA"] == "elsewhere"
+    monkeypatch.delenv("SHAREBOOST_DATA")
+    Lab("some", tmp_path / "out", data=tmp_path).load("mnist")
+    assert "SHAREBOOST_DATA" not in os.environ
+
+
+def test_rows_go_to_the_device_and_predictions_come_back(tmp_path):
+    rows = np.arange(6, dtype=np.float32).reshape(3, 2)
+    assert Lab("some", tmp_path).place(rows) is rows
+    lab = Lab("some", tmp_path, device="cpu")
+    placed = lab.place(rows)
+    assert type(placed).__module__ == "torch"
+    np.testing.assert_array_equal(lab.fetch(placed), rows)
+    np.testing.assert_array_equal(lab.fetch(rows), rows)

@@ -1,0 +1,153 @@
+"""MNIST's models, verdicts, Table 1 and figures."""
+
+import numpy as np
+import pytest
+
+from shareboost.datasets import Dataset, deskew
+from shareboost.experiments import Lab, Verdict
+from shareboost.experiments.mnist import convergence, judge, leading, table
+from shareboost.experiments.mnist_recipes import Recipe, multiply_adds, pictures, trained
+
+
+def rows_of(plain, expanded, beyond=(), few=0.9, train=0.02):
+    """Return rows of so many seeds: 80 rounds, percents at the 75th and at the last."""
+    rows = []
+    for model, errors in {"plain": plain, "expanded": expanded, "beyond": beyond}.items():
+        for seed, error in enumerate(errors):
+            rows += [
+                {
+                    "model": model,
+                    "seed": seed,
+                    "round": t,
+                    "train_error": train,
+                    "test_error": (few if t <= 75 else error) / 100,
+                }
+                for t in range(1, 81)
+            ]
+            rows.append(
+                {
+                    "table": model,
+                    "seed": seed,
+                    "method": model,
+                    "error": error / 100,
+                    "tested": 10_000,
+                    "multiply_adds": 7_000_000,
+                    "training_seconds": 10.0,
+                    "note": "",
+                }
+            )
+    rival = {
+        "table": "rivals",
+        "method": "3NN",
+        "error": 0.03,
+        "tested": 10_000,
+        "error_low": 0.02,
+        "error_high": 0.04,
+        "milliseconds": 4.0,
+        "multiply_adds": 70_000_000,
+        "training_seconds": 1.0,
+        "note": "exp(-|x|)",
+    }
+    return [*rows, rival, {"table": "run time", "method": "ShareBoost", "milliseconds": 2.0}]
+
+
+def verdicts(*arguments, **named):
+    return [claim.verdict for claim in judge(rows_of(*arguments, **named))]
+
+
+def test_the_figures_of_the_paper_hold():
+    assert verdicts([0.7, 0.72, 0.68], [0.46, 0.47, 0.48], [0.4, 0.39]) == [Verdict.HOLDS] * 6
+
+
+def test_a_mean_above_the_papers_holds_in_part_where_one_seed_reaches_it():
+    found = verdicts([0.7, 0.8, 0.7], [0.5, 0.5, 0.5], [0.45], few=1.02, train=0.0)
+    assert found[:4] == [Verdict.IN_PART, Verdict.FAILS, Verdict.IN_PART, Verdict.FAILS]
+    assert found[-1] == Verdict.IN_PART
+
+
+def test_nothing_is_said_of_a_model_that_was_not_trained():
+    assert len(verdicts([0.7], [0.47])) == 5
+
+
+def test_means_and_spreads_are_told():
+    plain = judge(rows_of([0.7, 0.72, 0.68], [0.47]))[0].measured
+    assert plain == "0.700% ± 0.020 over 3 seeds (0.70, 0.72, 0.68)"
+
+
+def test_a_faster_rival_refutes_the_table():
+    rows = rows_of([0.7], [0.47])
+    rows[-2]["milliseconds"] = 1.0
+    assert judge(rows)[-1].verdict == Verdict.IN_PART
+    rows[-2]["multiply_adds"] = 100
+    assert judge(rows)[-1].verdict == Verdict.FAILS
+
+
+def test_the_table_tells_factors_and_escapes_bars():
+    lines = table(rows_of([0.7], [0.47])).splitlines()
+    assert all(line.replace("\\|", "").count("|") == 13 for line in lines)
+    assert (
+        "| 3NN | 2.7% | 3.00% | 2.00% to 4.00% | 10,000 | x 14 | 7e+07 | 10 | 4 | 2 |" in lines[2]
+    )
+    assert "0.47% | 0.35% to 0.62%" in lines[3]
+
+
+def test_the_curve_is_the_mean_over_seeds():
+    figure = convergence(rows_of([0.7, 0.8], [0.4, 0.6]))
+    lines = {line.get_label(): line for line in figure.axes[0].lines}
+    assert set(lines) == {"expanded, train", "expanded, test", "plain, test"}
+    assert lines["expanded, test"].get_ydata()[-1] == pytest.approx(0.5)
+    assert lines["plain, test"].get_ydata()[-1] == pytest.approx(0.75)
+
+
+@pytest.fixture(scope="module")
+def letters():
+    """Images of 12 x 12 with a bar that stands, lies, or both."""
+    random = np.random.default_rng(0)
+    X = random.integers(0, 60, size=(300, 12, 12)).astype(np.uint8)
+    y = np.arange(300) % 3
+    X[y != 0, 2:10, 5] = 250
+    X[y != 1, 5, 2:10] = 250
+    X = X.reshape(300, -1)
+    return Dataset(X[:200], y[:200], X[200:], y[200:])
+
+
+SMALL = {"n_templates": 6, "n_patches": 500, "patch_size": 5, "masks": 2}
+
+
+def test_a_trained_model_tells_its_errors_and_what_is_wrong(letters, tmp_path):
+    lab = Lab("mnist", tmp_path)
+    found = trained(lab, letters, Recipe(4, 1, {"rotation": 3.0}, SMALL), seed=0)
+    errors = found["errors"]
+    assert len(errors["train"]) == len(errors["test"]) == 4
+    assert len(found["wrong"]) == round(errors["test"][-1] * 100)
+    for index, predicted in found["wrong"]:
+        assert predicted != letters.y_test[index]
+    assert len(found["templates"]) == 4
+    assert "1 copies" in found["recipe"]
+    assert "rotation=3.0" in found["recipe"]
+
+
+def test_an_upright_recipe_sees_upright_images(letters):
+    X, y = Recipe(4, 2, pool=SMALL, upright=True).rows(letters.X_train, letters.y_train, seed=0)
+    np.testing.assert_array_equal(X[:200], deskew(letters.X_train))
+    np.testing.assert_array_equal(y, np.tile(letters.y_train, 3))
+
+
+def test_multiply_adds_count_a_template_under_two_masks_once(letters):
+    clf = Recipe(8, pool={**SMALL, "n_templates": 2}).classifier(0, None)
+    clf.fit(letters.X_train, letters.y_train)
+    n = clf.selected_.size
+    n_shapes = np.unique(clf.selected_ // 4).size
+    assert n > n_shapes
+    assert multiply_adds(clf) == n_shapes * 64 * 25 + n * 64 + n * 3
+
+
+def test_pictures_show_the_first_templates(letters):
+    clf = Recipe(3, pool=SMALL).classifier(0, None).fit(letters.X_train, letters.y_train)
+    found = pictures(clf)
+    assert np.shape(found[0]["template"]) == (5, 5)
+    assert len(found[0]["down"]) == len(found[0]["across"]) == 8
+    assert max(map(abs, found[0]["weights"])) == 1.0
+    left, right = leading(found).axes
+    assert right.images[0].get_array().shape == (3, 3)
+    assert left.images[0].get_array().shape[1] == 6 * 48

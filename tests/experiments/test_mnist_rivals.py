@@ -1,0 +1,101 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+from threadpoolctl import threadpool_info
+
+from shareboost.datasets import Dataset
+from shareboost.experiments import Lab, mnist_rivals
+
+
+@pytest.fixture(scope="module")
+def data():
+    """The bundled digits, enlarged to 28 x 28 pixels."""
+    images, y = load_digits().images, load_digits().target
+    large = np.zeros((len(y), 28, 28), dtype=np.uint8)
+    large[:, 2:26, 2:26] = np.repeat(np.repeat(images * 15, 3, axis=1), 3, axis=2)
+    X = large.reshape(len(y), -1)
+    return Dataset(X[:300], y[:300], X[300:450], y[300:450])
+
+
+def lab(tmp_path, **settings):
+    return Lab("mnist", tmp_path, quick=True, **settings)
+
+
+def test_a_row_has_the_wilson_interval():
+    found = mnist_rivals.row("any", 47, 10_000, note="")
+    assert found["error"] == 0.0047
+    # By Wilson's formula with z = 1.96.
+    z, p, n = 1.959964, 0.0047, 10_000
+    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
+    assert found["error_low"] == pytest.approx(middle - half, rel=1e-4)
+    assert found["error_high"] == pytest.approx(middle + half, rel=1e-4)
+
+
+def test_pixels_nearest_are_those_of_all_distances(data):
+    found = mnist_rivals.nearest_pixels(data)
+    train, test = data.X_train.astype(float), data.X_test.astype(float)
+    apart = np.array([((image - train) ** 2).sum(axis=1) for image in test])
+    near = data.y_train[np.argsort(apart, axis=1, kind="stable")[:, :3]]
+    votes = np.array([np.bincount(labels, minlength=10).argmax() for labels in near])
+    assert found["error"] == pytest.approx(np.mean(votes != data.y_test), abs=1e-12)
+    assert found["multiply_adds"] == 300 * 784
+
+
+def test_time_is_taken_in_one_thread_and_given_back(data):
+    seen = []
+
+    def predict(X):
+        seen.append((len(X), {lib["num_threads"] for lib in threadpool_info()}))
+        return X
+
+    before = [lib["num_threads"] for lib in threadpool_info()]
+    assert mnist_rivals.milliseconds(predict, data.X_test) > 0
+    assert seen == [(100, {1}), (100, {1}), (50, {1})]  # the first one is not counted
+    assert [lib["num_threads"] for lib in threadpool_info()] == before
+
+
+def test_torch_is_kept_to_one_thread_and_let_go():
+    torch = pytest.importorskip("torch")
+    before = torch.get_num_threads()
+    with mnist_rivals.one_thread():
+        assert torch.get_num_threads() == 1
+    assert torch.get_num_threads() == before
+
+
+def test_a_sample_keeps_labels_with_images(data):
+    some = mnist_rivals.sample(data, 40, 7)
+    assert some.X_train.shape == (40, 784)
+    assert some.X_test.shape == (7, 784)
+    for image, label in zip(some.X_train, some.y_train, strict=True):
+        same = np.flatnonzero((data.X_train == image).all(axis=1))
+        assert label in data.y_train[same]
+
+
+def test_most_neighbours_win_and_the_nearest_among_equals():
+    assert mnist_rivals.vote(np.array([4, 9, 9])) == 9
+    assert mnist_rivals.vote(np.array([7, 2, 5])) == 7
+
+
+def test_the_choice_sees_no_test_image(data, tmp_path):
+    none = data._replace(X_test=data.X_test[:0], y_test=data.y_test[:0])
+    kernel, C = mnist_rivals.chosen(lab(tmp_path), "SVM", "rbf", none)
+    assert (kernel, C) in mnist_rivals.candidates("rbf")
+
+
+def test_virtual_vectors_come_from_the_part_before(data, tmp_path):
+    rows = mnist_rivals.polynomial(lab(tmp_path), data)
+    plain, virtual = (int(row["note"].split()[0]) for row in rows)
+    assert f"of {5 * plain} images" in rows[1]["note"]
+    assert virtual > plain
+    # Nothing is measured again by a lab that finds the file.
+    again = lab(tmp_path, say=lambda line: pytest.fail(f"measured again: {line}"))
+    assert mnist_rivals.polynomial(again, data) == rows
+
+
+def test_shape_contexts_give_a_row_that_tells_what_was_left_out(data, tmp_path):
+    found = mnist_rivals.shapes(lab(tmp_path), data)
+    assert found["tested"] == 10
+    assert found["error"] <= 0.3
+    assert found["multiply_adds"] == 100 * 100 * 60 * 300
+    assert "no warps" in found["note"]

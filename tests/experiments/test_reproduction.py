@@ -1,0 +1,142 @@
+"""Every experiment runs on a sample and writes what it promises."""
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from shareboost.experiments import (
+    NAMES,
+    Claim,
+    Experiment,
+    Lab,
+    Verdict,
+    experiment,
+    reproduce,
+    verdict,
+)
+from shareboost.experiments.page import text_of, write_page
+
+DATA = {
+    "guarantee": ("satimage", "pendigits", "isolet"),
+    "sharing": ("chars",),
+    "mixed-norm": ("satimage", "pendigits", "isolet"),
+    "jointboost": ("satimage", "pendigits", "isolet"),
+    "mnist": ("mnist",),
+    "pieces": ("mnist",),
+}
+
+
+def need(names):
+    folder = Path(os.environ.get("SHAREBOOST_DATA", "/nowhere"))
+    absent = [name for name in names if not (folder / f"{name}.npz").exists()]
+    if absent:
+        pytest.skip(f"$SHAREBOOST_DATA has no {', '.join(absent)}")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_quick_run_writes_figures_points_and_a_text(name, tmp_path):
+    need(DATA.get(name, ()))
+    files = reproduce(name, tmp_path, quick=True)
+    assert all(file.exists() for file in files)
+    kinds = {file.suffix for file in files}
+    assert kinds == {".json", ".csv", ".png", ".md"}
+    pictures = [file for file in files if file.suffix == ".png"]
+    assert all(file.read_bytes().startswith(b"\x89PNG") for file in pictures)
+    with (tmp_path / f"{name}.csv").open() as stream:
+        assert len(list(csv.DictReader(stream))) > 1
+    text = (tmp_path / f"{name}.md").read_text()
+    assert experiment(name).title in text
+    assert all(picture.name in text for picture in pictures)
+    assert "A quick run" in text
+    assert sum(text.count(f"**{v}**") for v in Verdict) >= 2
+    assert text in (tmp_path / "README.md").read_text()
+
+    # What was measured is read again: no part is measured, and the text stays the same.
+    said = []
+    reproduce(name, tmp_path, quick=True, say=said.append)
+    assert said == []
+    assert (tmp_path / f"{name}.md").read_text() == text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_experiment_says_how_its_parameters_were_chosen(name):
+    found = experiment(name)
+    assert len(found.chosen.split()) > 20
+    assert len(found.shows.split()) > 10
+
+
+def test_an_unknown_name_is_refused():
+    with pytest.raises(ValueError, match="'figure 9' is not an experiment"):
+        reproduce("figure 9")
+
+
+def test_a_folder_that_is_none_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="is not a folder"):
+        reproduce("examples", tmp_path, data=tmp_path / "nowhere")
+
+
+def test_a_device_that_cannot_be_used_is_refused_before_anything_is_measured(tmp_path):
+    with pytest.raises(ValueError, match="device='abacus' cannot be used"):
+        reproduce("examples", tmp_path / "out", device="abacus")
+    assert not (tmp_path / "out").exists()
+
+
+def test_fresh_measures_again(tmp_path):
+    (tmp_path / "examples.json").write_text(json.dumps({"quick": False, "parts": {}}))
+    with pytest.raises(FileExistsError):
+        reproduce("examples", tmp_path, quick=True)
+    reproduce("examples", tmp_path, quick=True, fresh=True)
+    assert json.loads((tmp_path / "examples.json").read_text())["quick"]
+
+
+def an_experiment(details=""):
+    return Experiment(
+        title="Fig. 0: nothing",
+        shows="What nobody saw.",
+        measure=lambda lab: [],
+        draw=lambda lab, rows: {},
+        judge=lambda rows: [Claim("it works", "always", "never", Verdict.FAILS)],
+        chosen="By nobody.",
+        details=lambda rows: details,
+    )
+
+
+def test_the_text_tells_claims_effort_and_command(tmp_path):
+    lab = Lab("nothing", tmp_path)
+    lab.records = {
+        "a": {"seconds": 2.0, "machine": "this one", "warnings": []},
+        "b": {"seconds": 3.0, "machine": "this one", "warnings": ["early"]},
+        "c": {"seconds": 9.0, "machine": "that one", "warnings": []},
+    }
+    text = text_of(lab, an_experiment("| a | table |"), [], ["nothing.png"])
+    assert "| it works | always | never | **does not hold** |" in text
+    assert "| a | table |" in text
+    assert "this one: 5 s for 2 parts" in text
+    assert "that one: 9 s for 1 part" in text
+    assert "1 search ended before" in text
+    assert "`shareboost reproduce nothing`" in text
+    assert "quick" not in text
+
+
+def test_the_page_holds_the_texts_that_are_there_in_the_papers_order(tmp_path):
+    (tmp_path / "b.md").write_text("## second\n")
+    (tmp_path / "a.md").write_text("## first\n")
+    text = write_page(tmp_path, ["a", "absent", "b"]).read_text()
+    assert text.startswith("# The paper, reproduced")
+    assert text.index("## first") < text.index("## second")
+
+
+@pytest.mark.parametrize(
+    ("whole", "part", "expected"),
+    [
+        (True, False, Verdict.HOLDS),
+        (True, True, Verdict.HOLDS),
+        (False, True, Verdict.IN_PART),
+        (False, False, Verdict.FAILS),
+    ],
+)
+def test_verdicts(whole, part, expected):
+    assert verdict(whole, part) is expected
