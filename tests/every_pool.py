@@ -27,6 +27,14 @@ POOLS_TO_TEST = {
     "templates, one scale": Templates(5, patch_size=3, masks=2, sigma=2.0, scale="none"),
     "templates, sizes": Templates(4, patch_size=[3, (2, 5)], masks=2, sigma=2.0),
     "templates, colour": Templates(5, image_shape=(4, 8, 2), patch_size=3, masks=2, sigma=2.0),
+    "templates, given": Templates(
+        templates=[
+            np.eye(3)[None] - np.eye(3)[::-1],
+            np.random.default_rng(0).normal(size=(4, 2, 5)),
+        ],
+        masks=2,
+        sigma=2.0,
+    ),
     "union": Union([Columns(), Stumps(), Products(), Pieces(12, 6)]),
     "union, named": Union([("a", Columns()), ("b", Columns("maxabs"))], costs=[1.0, 3.0]),
 }

@@ -161,6 +161,14 @@ def test_progress_is_shown(capsys):
         ({"patch_size": []}, r"patch_size=\[\] is not valid for Templates"),
         ({"patch_size": [3, 3]}, "unlike sizes"),
         ({"patch_size": (3, 3, 3)}, "a pair"),
+        ({"templates": np.ones((3, 3))}, r"shape \(3, 3\) .* takes numbers"),
+        ({"templates": np.ones((0, 3, 3))}, "takes numbers"),
+        ({"templates": [["a"]]}, "takes numbers"),
+        ({"templates": []}, r"templates=\[\] is not valid"),
+        ({"templates": np.ones((2, 13, 3))}, "does not fit images of 12 x 10 and 1 channels"),
+        ({"templates": np.ones((2, 3, 3, 2))}, "does not fit images"),
+        ({"templates": np.full((2, 3, 3), np.nan)}, "NaN, infinite or beyond float32"),
+        ({"templates": np.full((2, 3, 3), 1e300)}, "beyond float32"),
     ],
 )
 def test_bad_arguments_are_named(parameters, message):
@@ -241,3 +249,34 @@ def test_columns_have_the_type_of_the_rows():
     clf = ShareBoostClassifier(2, pool=Templates(5, (12, 10), 3)).fit(X, y)
     assert clf.transform(X).dtype == np.float64
     assert clf.transform(X.astype(np.float32)).dtype == np.float32
+
+
+def test_given_templates_are_taken_as_they_are():
+    X, y = bars()
+    own = np.zeros((2, 4, 4))
+    own[0, :, 2], own[1, 2, :] = 3.0, 0.5
+    pool = Templates(image_shape=(12, 10), masks=2, sigma=3.0, templates=own)
+    clf = ShareBoostClassifier(8, pool=pool).fit(X, y)
+    assert clf.path_.n_atoms == 8
+    assert clf.score(X, y) > 0.95
+    # The largest response of the upright one, anywhere, under the first of its masks.
+    column = clf.transform(X)[:, clf.selected_.tolist().index(0)]
+    down, across = gaussians(12, 4, 2, 3.0)[0][0], gaussians(10, 4, 2, 3.0)[0][0]
+    image = X[5].reshape(12, 10)
+    expected = max(
+        3.0 * image[i : i + 4, j + 2].sum() * down[i] * across[j]
+        for i in range(9)
+        for j in range(7)
+    )
+    assert column[5] == pytest.approx(expected, rel=1e-5)
+
+
+def test_templates_of_another_pool_give_the_same_columns():
+    X, _ = bars()
+    shape = {"image_shape": (12, 10), "masks": 2, "sigma": 3.0}
+    first = Templates(6, patch_size=[3, 4], **shape).fit(X)
+    again = Templates(templates=[size.templates for size in first.sizes_], **shape).fit(X)
+    assert again.n_atoms_ == first.n_atoms_ == 48
+    for atom in (0, 17, 30, 47):
+        mine, other = (pool.features(np.array([atom])).columns(X) for pool in (first, again))
+        np.testing.assert_array_equal(mine, other)

@@ -128,6 +128,33 @@ def make_templates(
     return cluster(patches, n_templates, rng, "clustering patches")
 
 
+def given_templates(templates: Any, shape: tuple[int, int, int]) -> list[NDArray[np.float32]]:
+    """Return a user's templates, (n, rows, columns, channels) for each size."""
+    height, width, channels = shape
+    found = []
+    for some in templates if isinstance(templates, list) else [templates]:
+        given = np.asarray(some)
+        if given.ndim == 3:
+            given = given[..., None]
+        if given.ndim != 4 or given.size == 0 or given.dtype.kind not in "fiu":
+            raise ValueError(
+                f"templates has an array of shape {np.shape(some)} and dtype {given.dtype}: "
+                "Templates takes numbers, (n, rows, columns) or (n, rows, columns, channels), or "
+                "a list of such arrays."
+            )
+        if given.shape[1] > height or given.shape[2] > width or given.shape[3] != channels:
+            raise ValueError(
+                f"templates has an array of shape {np.shape(some)}, which does not fit images of "
+                f"{height} x {width} and {channels} channels."
+            )
+        if not (np.abs(given) <= np.finfo(np.float32).max).all():
+            raise ValueError("templates has values that are NaN, infinite or beyond float32.")
+        found.append(np.ascontiguousarray(given, dtype=np.float32))
+    if not found:
+        raise ValueError("templates=[] is not valid for Templates: it takes at least one array.")
+    return found
+
+
 def _inside(
     shape: tuple[int, int, int], size: tuple[int, int], places: NDArray[np.intp]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +19,7 @@ from .patches import (
     CHUNK_IMAGES,
     Images,
     as_images,
+    given_templates,
     largest_magnitude,
     make_templates,
     patch_sizes,
@@ -147,6 +148,10 @@ class Templates(Pool):
         all alike; for the choice see docs/defaults.md.
     random_state : int, RandomState or None, default=0
         Of the patches and their clustering.
+    templates : array-like or list of them, optional
+        Templates of your own, taken as they are: (n, rows, columns) or (n, rows, columns,
+        channels), a list of such for several sizes. No patches are drawn then, and
+        ``n_templates``, ``patch_size``, ``n_patches`` and ``min_deviation`` do not count.
 
     Notes
     -----
@@ -168,6 +173,7 @@ class Templates(Pool):
         min_deviation: float = 0.1,
         scale: str = "root",
         random_state: Any = 0,
+        templates: ArrayLike | list[ArrayLike] | None = None,
     ):
         self.n_templates = n_templates
         self.image_shape = image_shape
@@ -178,32 +184,26 @@ class Templates(Pool):
         self.min_deviation = min_deviation
         self.scale = scale
         self.random_state = random_state
+        self.templates = templates
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         self.image_shape_ = image_shape_of_rows(X.shape[1], self.image_shape, "X")
-        height, width, channels = self.image_shape_
+        height, width, _ = self.image_shape_
         for name in ("n_templates", "masks", "n_patches"):
             at_least(name, getattr(self, name), 1, "Templates")
         one_of("scale", self.scale, POWERS, "Templates")
         positive("sigma", self.sigma, "Templates")
         from_zero("min_deviation", self.min_deviation, owner="Templates")
-        sizes = patch_sizes(self.patch_size, self.image_shape_)
         rng = check_random_state(self.random_state)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         largest = largest_magnitude(X)
         self.unit_ = unit_of(largest)
-        smallest = self.min_deviation * largest / self.unit_
         self.sizes_ = []
-        for size in sizes:
-            patches = random_patches(
-                X, self.image_shape_, size, self.n_patches, smallest, self.unit_, rng
-            )
-            templates = make_templates(patches, self.n_templates, size, rng)
-            down, rows = gaussians(height, size[0], self.masks, self.sigma)
-            across, columns = gaussians(width, size[1], self.masks, self.sigma)
+        for templates in self._templates(X, rng, self.min_deviation * largest / self.unit_):
+            down, rows = gaussians(height, templates.shape[1], self.masks, self.sigma)
+            across, columns = gaussians(width, templates.shape[2], self.masks, self.sigma)
             centres = np.array([(y, x) for y in rows for x in columns])
-            shaped = templates.reshape(-1, *size, channels)
-            self.sizes_.append(_Size(shaped, down, across, centres))
+            self.sizes_.append(_Size(templates, down, across, centres))
         self.starts_ = np.cumsum([0, *(size.n_atoms for size in self.sizes_)])
         self.n_atoms_ = int(self.starts_[-1])
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
@@ -211,6 +211,19 @@ class Templates(Pool):
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE_IMAGES, X.shape[0]), replace=False))
         self._calibrate(X, sample, centred)
         return self
+
+    def _templates(
+        self, X: Any, rng: np.random.RandomState, smallest: float
+    ) -> Iterator[NDArray[np.float32]]:
+        """Yield the templates of each size, (n, rows, columns, channels)."""
+        shape = self.image_shape_
+        if self.templates is not None:
+            yield from given_templates(self.templates, shape)
+            return
+        for size in patch_sizes(self.patch_size, shape):
+            patches = random_patches(X, shape, size, self.n_patches, smallest, self.unit_, rng)
+            found = make_templates(patches, self.n_templates, size, rng)
+            yield found.reshape(-1, *size, shape[2])
 
     def widen(self) -> Self:
         """Compute columns in float64; sums stay those of codes."""
