@@ -5,6 +5,7 @@ import pytest
 
 from shareboost.datasets import Dataset, deskew
 from shareboost.experiments import Lab, Verdict
+from shareboost.experiments.learned_templates import Lessons
 from shareboost.experiments.mnist import convergence, judge, leading, table
 from shareboost.experiments.mnist_recipes import Recipe, multiply_adds, pictures, trained
 
@@ -133,9 +134,17 @@ def test_an_upright_recipe_sees_upright_images(letters):
     np.testing.assert_array_equal(y, np.tile(letters.y_train, 3))
 
 
+def test_lessons_come_before_the_choice(letters):
+    recipe = Recipe(4, pool=SMALL, lessons=Lessons(start=5, epochs=1, batch=50))
+    clf = recipe.fit(letters.X_train, letters.y_train, 0, None)
+    assert clf.path_.n_atoms == 5 * 4  # those of the five learned templates
+    again = recipe.fit(letters.X_train, letters.y_train, 0, None)
+    np.testing.assert_array_equal(clf.coef_, again.coef_)
+
+
 def test_multiply_adds_count_a_template_under_two_masks_once(letters):
-    clf = Recipe(8, pool={**SMALL, "n_templates": 2}).classifier(0, None)
-    clf.fit(letters.X_train, letters.y_train)
+    recipe = Recipe(8, pool={**SMALL, "n_templates": 2})
+    clf = recipe.fit(letters.X_train, letters.y_train, 0, None)
     n = clf.selected_.size
     n_shapes = np.unique(clf.selected_ // 4).size
     assert n > n_shapes
@@ -143,7 +152,7 @@ def test_multiply_adds_count_a_template_under_two_masks_once(letters):
 
 
 def test_pictures_show_the_first_templates(letters):
-    clf = Recipe(3, pool=SMALL).classifier(0, None).fit(letters.X_train, letters.y_train)
+    clf = Recipe(3, pool=SMALL).fit(letters.X_train, letters.y_train, 0, None)
     found = pictures(clf)
     assert np.shape(found[0]["template"]) == (5, 5)
     assert len(found[0]["down"]) == len(found[0]["across"]) == 8

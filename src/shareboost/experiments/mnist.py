@@ -70,7 +70,9 @@ def own_models(lab: Lab, data: Dataset) -> list[Row]:
 def small(recipe: Recipe) -> Recipe:
     """Return a recipe of few rounds, copies and templates."""
     pool = {**recipe.pool, "n_templates": 40, "n_patches": 4000}
-    return replace(recipe, rounds=30, copies=min(recipe.copies, 1), pool=pool)
+    lessons = replace(recipe.lessons, start=40, epochs=1) if recipe.lessons else None
+    copies = min(recipe.copies, 1)
+    return replace(recipe, rounds=30, copies=copies, pool=pool, lessons=lessons)
 
 
 def curve_rows(model: str, seed: int, found: Any) -> list[Row]:
@@ -90,7 +92,7 @@ def own_run_time(lab: Lab, data: Dataset) -> Row:
 
     def timed() -> Row:
         recipe = small(PLAIN) if lab.quick else replace(PLAIN, rounds=305)
-        clf = recipe.classifier(0, None).fit(data.X_train[:3000], data.y_train[:3000])
+        clf = recipe.fit(data.X_train[:3000], data.y_train[:3000], 0, None)
         return {"milliseconds": mnist_rivals.milliseconds(clf.predict, data.X_test)}
 
     found: Row = lab.part("run time of ShareBoost", timed)

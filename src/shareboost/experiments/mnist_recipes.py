@@ -16,6 +16,7 @@ from ..comparison import error_curve
 from ..datasets import Dataset, deform, deskew
 from ..pools import Templates
 from .lab import Lab
+from .learned_templates import Lessons, learn
 
 SHOWN = 30  # templates of Fig. 5
 
@@ -32,6 +33,7 @@ class Recipe:
     pool: dict[str, Any] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
     upright: bool = False  # whether images are set upright first
+    lessons: Lessons | None = None  # by which templates are learned before they are chosen
 
     def images(self, X: Array) -> Array:
         """Return images as the model sees them."""
@@ -44,11 +46,20 @@ class Recipe:
             X, y = np.vstack([X, more]), np.tile(y, 1 + self.copies)
         return self.images(X), y
 
-    def classifier(self, seed: int, device: str | None) -> ShareBoostClassifier:
-        """Return the classifier, not fitted."""
-        parameters = {"alpha": 1e-4, **self.parameters}
-        pool = Templates(random_state=seed, **self.pool)
-        return ShareBoostClassifier(self.rounds, pool=pool, device=device, **parameters)
+    def fit(self, X: Array, y: Array, seed: int, device: str | None) -> ShareBoostClassifier:
+        """Return a classifier trained on images as they are in the data."""
+        rows, labels = self.rows(X, y, seed)
+        parameters = {"alpha": 1e-4, **self.parameters, "device": device}
+
+        def fitted(n: int, **pool: Any) -> ShareBoostClassifier:
+            atoms = Templates(random_state=seed, **self.pool, **pool)
+            return ShareBoostClassifier(n, pool=atoms, **parameters).fit(rows, labels)
+
+        if self.lessons is None:
+            return fitted(self.rounds)
+        first = fitted(self.lessons.start)
+        learned = learn(first, X, y, self.lessons, seed, device, self.images)
+        return fitted(self.rounds, templates=learned)
 
 
 PLAIN = Recipe(266)
@@ -67,8 +78,8 @@ BEYOND = Recipe(
 
 def trained(lab: Lab, data: Dataset, recipe: Recipe, seed: int) -> dict[str, Any]:
     """Return errors along the rounds, what is misclassified, and the first templates."""
+    clf = recipe.fit(data.X_train, data.y_train, seed, lab.device)
     X, y = recipe.rows(data.X_train, data.y_train, seed)
-    clf = recipe.classifier(seed, lab.device).fit(X, y)
     X_test = recipe.images(data.X_test)
     # Of every sixth row where there are six times as many: its sampling error is 0.03 points.
     some = slice(None, None, 1 + recipe.copies)
@@ -94,7 +105,9 @@ def words_of(recipe: Recipe) -> str:
     words = [f"{recipe.rounds} rounds", f"{recipe.copies} copies"]
     for some in (recipe.deformation, recipe.pool, recipe.parameters):
         words += [f"{name}={value}" for name, value in some.items()]
-    return ", ".join([*words, "upright"] if recipe.upright else words)
+    words += ["upright"] if recipe.upright else []
+    words += [f"{recipe.lessons.epochs} epochs of lessons"] if recipe.lessons else []
+    return ", ".join(words)
 
 
 def shapes(clf: ShareBoostClassifier) -> dict[bytes, tuple[int, int]]:

@@ -1,0 +1,147 @@
+"""Templates learned by gradient steps: those that ShareBoost chose, and their weights, together.
+
+A model of templates is a small network: a convolution, a mask, a maximum, a linear layer. So its
+templates can follow the gradient of the loss too, and become candidates for ShareBoost again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import ShareBoostClassifier
+from ..datasets import deform
+from .networks import import_torch, rate_at
+
+Array = NDArray[Any]
+
+LARGEST = 255.0  # what pixels are divided by, so that learning rates suit all weights
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """How templates are learned.
+
+    Attributes
+    ----------
+    start : int
+        Templates that ShareBoost chooses to begin with.
+    epochs : int
+        Passes over all images, each with a freshly deformed copy.
+    rate, weights_rate : float
+        Largest learning rates, of templates and of weights.
+    batch : int
+        Images a step.
+    deformation : dict
+        Parameters of ``deform``.
+    """
+
+    start: int = 500
+    epochs: int = 30
+    rate: float = 4e-3
+    weights_rate: float = 3e-2
+    batch: int = 250
+    deformation: dict[str, Any] = field(default_factory=dict)
+
+
+def learn(
+    clf: ShareBoostClassifier,
+    X: Array,
+    y: Array,
+    lessons: Lessons,
+    seed: int,
+    device: str | None,
+    prepare: Callable[[Array], Array] = lambda images: images,
+) -> list[NDArray[np.float32]]:
+    """Return a model's templates after lessons, an array for each size.
+
+    Parameters
+    ----------
+    clf : ShareBoostClassifier
+        Fitted, with the pool ``Templates``, of images with one channel.
+    X, y : arrays
+        Images in rows, uint8, and their labels.
+    lessons : Lessons
+    seed : int
+        Of the order of images and their deformations.
+    device : str, optional
+        None for the processor.
+    prepare : callable, optional
+        What is done to images, deformed ones too, before the model sees them.
+    """
+    torch = import_torch()
+    net = Network.of(clf, device)
+    optimizer = torch.optim.Adam(
+        [
+            {"params": net.templates, "lr": lessons.rate},
+            {"params": [net.weights, net.intercepts], "lr": lessons.weights_rate},
+        ]
+    )
+    rates = [group["lr"] for group in optimizer.param_groups]
+    random = np.random.default_rng(seed)
+    labels = torch.as_tensor(np.tile(np.searchsorted(clf.classes_, y), 2), device=device)
+    n_steps, step = lessons.epochs * -(-2 * len(X) // lessons.batch), 0
+    for epoch in range(lessons.epochs):
+        copies = deform(X, random_state=1000 * seed + epoch, **lessons.deformation)
+        images = torch.as_tensor(prepare(np.vstack([X, copies])), device=device)
+        order = torch.as_tensor(random.permutation(len(images)), device=device)
+        for some in order.split(lessons.batch):
+            for group, rate in zip(optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * rate_at(step / n_steps)
+            loss = torch.nn.functional.cross_entropy(net.scores(images[some]), labels[some])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            step += 1
+    return [size.detach().cpu().numpy().transpose(0, 2, 3, 1).copy() for size in net.templates]
+
+
+@dataclass
+class Network:
+    """A model of templates in torch: the same scores up to rounding, and gradients."""
+
+    image_shape: tuple[int, int]
+    templates: list[Any]  # (n, 1, rows, columns) for each size
+    masks: list[Any]  # (n, places down, places across) for each size
+    weights: Any  # (k, features), those of one size after the other
+    intercepts: Any  # (k,)
+
+    @classmethod
+    def of(cls, clf: ShareBoostClassifier, device: str | None) -> Network:
+        """Return that of a fitted classifier."""
+        torch = import_torch()
+
+        def tensor(values: Array, learned: bool = True) -> Any:
+            return torch.tensor(values, dtype=torch.float32, device=device, requires_grad=learned)
+
+        features: Any = clf.path_.at(clf.selected_.size).features
+        shapes = [template.shape for template in features.templates]
+        sizes = [
+            [place for place, shape in enumerate(shapes) if shape == size]
+            for size in dict.fromkeys(shapes)
+        ]
+        masks = [np.outer(*pair) for pair in zip(features.down, features.across, strict=True)]
+        return cls(
+            features.image_shape[:2],
+            [
+                tensor(np.stack([features.templates[p][None, :, :, 0] for p in size]))
+                for size in sizes
+            ],
+            [tensor(np.stack([masks[p] for p in size]), learned=False) for size in sizes],
+            tensor(clf.coef_[:, np.concatenate(sizes)] * LARGEST),
+            tensor(clf.intercept_),
+        )
+
+    def scores(self, images: Any) -> Any:
+        """Return the scores of images in rows, (n, k)."""
+        torch = import_torch()
+        planes = images.reshape(-1, 1, *self.image_shape).float() / LARGEST
+        found = []
+        for templates, masks in zip(self.templates, self.masks, strict=True):
+            responses = torch.nn.functional.conv2d(planes, templates) * masks
+            found.append(responses.flatten(2).amax(dim=2))
+        return torch.cat(found, dim=1) @ self.weights.T + self.intercepts
