@@ -47,19 +47,30 @@ def test_lessons_leave_sizes_and_lower_the_loss_of_a_model_of_the_same_features(
     lessons = Lessons(start=3, epochs=10, batch=50, deformation={"elastic_alpha": 0.0})
     found = learn(model, X[:300], y[:300], lessons, 0, None)
     features = model.path_.at(3).features
-    assert sum(len(some) for some in found) == 3
-    assert {some.shape[1:] for some in found} == {t.shape for t in features.templates}
-    pool = Templates(masks=2, sigma=4.0, templates=found)
+    assert sum(len(some) for some in found.templates) == 3
+    assert {some.shape[1:] for some in found.templates} == {t.shape for t in features.templates}
+    pool = Templates(masks=2, sigma=4.0, templates=found.templates)
     again = ShareBoostClassifier(3, pool=pool, alpha=1e-3).fit(X[:300], y[:300])
     assert again.path_.losses[-1] < 0.8 * model.path_.losses[-1]
     assert again.score(X[300:], y[300:]) >= model.score(X[300:], y[300:])
+
+
+def test_learned_templates_keep_their_masks(bars, model):
+    X, y = bars
+    found = learn(model, X[:300], y[:300], Lessons(epochs=0), 0, None)  # nothing is learned
+    pool = Templates(masks=2, sigma=4.0, templates=found.templates)
+    again = ShareBoostClassifier(3, pool=pool, alpha=1e-3, include=found.atoms).fit(
+        X[:300], y[:300]
+    )
+    mine, other = model.transform(X), again.transform(X)
+    np.testing.assert_array_equal(np.sort(mine, axis=1), np.sort(other, axis=1))
 
 
 def test_a_seed_names_the_lessons(bars, model):
     X, y = bars
     lessons = Lessons(epochs=1, batch=100)
     first, again, other = (
-        learn(model, X[:200], y[:200], lessons, seed, None) for seed in (0, 0, 1)
+        learn(model, X[:200], y[:200], lessons, seed, None).templates for seed in (0, 0, 1)
     )
     for mine, same, unlike in zip(first, again, other, strict=True):
         np.testing.assert_array_equal(mine, same)

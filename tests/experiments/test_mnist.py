@@ -137,7 +137,8 @@ def test_an_upright_recipe_sees_upright_images(letters):
 def test_lessons_come_before_the_choice(letters):
     recipe = Recipe(4, pool=SMALL, lessons=Lessons(start=5, epochs=1, batch=50))
     clf = recipe.fit(letters.X_train, letters.y_train, 0, None)
-    assert clf.path_.n_atoms == 5 * 4  # those of the five learned templates
+    assert clf.path_.n_atoms == 5 * 4  # the five learned templates, under all masks
+    assert np.unique(clf.selected_ // 4).size == 4  # but each is chosen under its own alone
     again = recipe.fit(letters.X_train, letters.y_train, 0, None)
     np.testing.assert_array_equal(clf.coef_, again.coef_)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +48,24 @@ class Lessons:
     deformation: dict[str, Any] = field(default_factory=dict)
 
 
+class Learned(NamedTuple):
+    """Templates, and which of them under which mask they were learned for.
+
+    Attributes
+    ----------
+    templates : list of ndarray
+        For ``Templates``, an array for each size.
+    atoms : ndarray
+        Those pairs as atoms of that pool, with as many masks as the model had.
+    n_atoms : int
+        All atoms of that pool.
+    """
+
+    templates: list[NDArray[np.float32]]
+    atoms: NDArray[np.intp]
+    n_atoms: int
+
+
 def learn(
     clf: ShareBoostClassifier,
     X: Array,
@@ -56,13 +74,14 @@ def learn(
     seed: int,
     device: str | None,
     prepare: Callable[[Array], Array] = lambda images: images,
-) -> list[NDArray[np.float32]]:
-    """Return a model's templates after lessons, an array for each size.
+) -> Learned:
+    """Return a model's templates after lessons.
 
     Parameters
     ----------
     clf : ShareBoostClassifier
-        Fitted, with the pool ``Templates``, of images with one channel.
+        Fitted, with a pool ``Templates`` that has room for all of its masks, of images with
+        one channel.
     X, y : arrays
         Images in rows, uint8, and their labels.
     lessons : Lessons
@@ -97,7 +116,11 @@ def learn(
             loss.backward()
             optimizer.step()
             step += 1
-    return [size.detach().cpu().numpy().transpose(0, 2, 3, 1).copy() for size in net.templates]
+    found = [size.detach().cpu().numpy().transpose(0, 2, 3, 1).copy() for size in net.templates]
+    pool: Any = clf.pool
+    n_masks = pool.masks**2
+    masks = clf.selected_[np.concatenate(net.places)] % n_masks
+    return Learned(found, n_masks * np.arange(masks.size) + masks, n_masks * masks.size)
 
 
 @dataclass
@@ -105,6 +128,7 @@ class Network:
     """A model of templates in torch: the same scores up to rounding, and gradients."""
 
     image_shape: tuple[int, int]
+    places: list[list[int]]  # of the features of each size
     templates: list[Any]  # (n, 1, rows, columns) for each size
     masks: list[Any]  # (n, places down, places across) for each size
     weights: Any  # (k, features), those of one size after the other
@@ -127,6 +151,7 @@ class Network:
         masks = [np.outer(*pair) for pair in zip(features.down, features.across, strict=True)]
         return cls(
             features.image_shape[:2],
+            sizes,
             [
                 tensor(np.stack([features.templates[p][None, :, :, 0] for p in size]))
                 for size in sizes

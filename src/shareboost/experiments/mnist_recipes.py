@@ -51,15 +51,18 @@ class Recipe:
         rows, labels = self.rows(X, y, seed)
         parameters = {"alpha": 1e-4, **self.parameters, "device": device}
 
-        def fitted(n: int, **pool: Any) -> ShareBoostClassifier:
-            atoms = Templates(random_state=seed, **self.pool, **pool)
-            return ShareBoostClassifier(n, pool=atoms, **parameters).fit(rows, labels)
+        def fitted(n: int, templates: Any = None, exclude: Any = None) -> ShareBoostClassifier:
+            pool = Templates(random_state=seed, templates=templates, **self.pool)
+            clf = ShareBoostClassifier(n, pool=pool, exclude=exclude, **parameters)
+            return clf.fit(rows, labels)
 
         if self.lessons is None:
             return fitted(self.rounds)
         first = fitted(self.lessons.start)
         learned = learn(first, X, y, self.lessons, seed, device, self.images)
-        return fitted(self.rounds, templates=learned)
+        # Only under the masks that they were learned for: others would be chosen too soon.
+        others = np.setdiff1d(np.arange(learned.n_atoms), learned.atoms)
+        return fitted(self.rounds, learned.templates, others)
 
 
 PLAIN = Recipe(266)
