@@ -38,7 +38,7 @@ PLANS = {
     "satimage": Plan("(a) StatLog", 250, 1.0, {"path": 100, "path_ratio": 1e-3, "tol": 1e-5}),
     "pendigits": Plan("(b) Pendigits", 120, 1.0, {"path": 100, "path_ratio": 1e-3, "tol": 1e-5}),
     # tol: of gradients, the largest of which is 0.06 or more where the paths begin.
-    "isolet": Plan("(c) Isolet", 500, 0.01, {"path": 50, "path_ratio": 0.02, "tol": 1e-4}),
+    "isolet": Plan("(c) Isolet", 500, 0.01, {"path": 60, "path_ratio": 0.01, "tol": 1e-4}),
 }
 QUICK = Plan("", 15, 1.0, {"path": 15, "n_features": 15, "tol": 1e-4})
 

@@ -22,10 +22,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits
 
 from ..datasets import Dataset
-from ..threads import Workers, single_threaded_blas
 from . import networks, shape_context, vector_machines
 from .experiment import Row
 from .lab import Lab
+from .parallel import in_threads
 from .vector_machines import Kernel
 
 Array = NDArray[Any]
@@ -192,7 +192,7 @@ def machine(
     started = time.perf_counter()
     model = vector_machines.fit(data.X_train, data.y_train, kernel, C)
     trained = time.perf_counter() - started
-    found = in_threads(model.predict, data.X_test)
+    found = by_blocks(model.predict, data.X_test)
     return row(
         method,
         int((found != data.y_test).sum()),
@@ -270,7 +270,7 @@ def shapes(lab: Lab, data: Dataset) -> Row:
 def describe(X: Array) -> tuple[Array, float]:
     """Return the shape contexts of rows of pixels and the seconds they took."""
     started = time.perf_counter()
-    found = in_threads(shape_context.all_descriptors, X.reshape(-1, SIDE, SIDE))
+    found = by_blocks(shape_context.all_descriptors, X.reshape(-1, SIDE, SIDE))
     return found, time.perf_counter() - started
 
 
@@ -286,8 +286,7 @@ def search(described: Callable[[], tuple[Array, float]], data: Dataset) -> dict[
         return vote(data.y_train[found.places]), seconds, found.n_matched
 
     one(data.X_test[0])  # loads the kernels
-    with single_threaded_blas as n_threads, Workers(n_threads) as workers:
-        labels, seconds, matched = zip(*workers.map(one, data.X_test), strict=True)
+    labels, seconds, matched = zip(*in_threads(one, data.X_test), strict=True)
     some = training[:: max(1, len(training) // 200)]
     started = time.thread_time()
     for image in some:
@@ -301,11 +300,9 @@ def search(described: Callable[[], tuple[Array, float]], data: Dataset) -> dict[
     }
 
 
-def in_threads(work: Callable[[Array], Array], items: Array) -> Array:
+def by_blocks(work: Callable[[Array], Array], items: Array) -> Array:
     """Return ``work(items)``, in blocks that threads share."""
-    blocks = np.array_split(items, -(-len(items) // 256))
-    with single_threaded_blas as n_threads, Workers(n_threads) as workers:
-        return np.concatenate(list(workers.map(work, blocks)))
+    return np.concatenate(in_threads(work, np.array_split(items, -(-len(items) // 256))))
 
 
 def vote(labels: Array) -> Any:

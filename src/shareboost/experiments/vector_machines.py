@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from ..threads import Workers, single_threaded_blas
+from .parallel import in_threads
 
 Array = NDArray[Any]
 
@@ -111,8 +111,7 @@ def fit(X: Array, y: Array, kernel: Kernel, C: float) -> Machine:
         found = SVC(kernel="precomputed", C=C, cache_size=1000).fit(gram, y[places])
         return places[found.support_], found.dual_coef_[0], float(found.intercept_[0])
 
-    with single_threaded_blas as n_threads, Workers(min(n_threads, _MOST_THREADS)) as workers:
-        found = list(workers.map(of_pair, pairs))
+    found = in_threads(of_pair, pairs, _MOST_THREADS)
     support = np.unique(np.concatenate([places for places, _, _ in found]))
     weights = np.zeros((len(support), len(pairs)), dtype=np.float32)
     for pair, (places, coefficients, _) in enumerate(found):
