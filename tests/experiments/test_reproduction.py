@@ -122,11 +122,13 @@ def test_the_text_tells_claims_effort_and_command(tmp_path):
 
 
 def test_the_page_holds_the_texts_that_are_there_in_the_papers_order(tmp_path):
-    (tmp_path / "b.md").write_text("## second\n")
-    (tmp_path / "a.md").write_text("## first\n")
+    (tmp_path / "b.md").write_text("## second\n| a | **holds** |\n| b | **holds** |\n")
+    (tmp_path / "a.md").write_text("## first\n| a | **does not hold** |\n")
     text = write_page(tmp_path, ["a", "absent", "b"]).read_text()
     assert text.startswith("# The paper, reproduced")
     assert text.index("## first") < text.index("## second")
+    assert "| `a` | first | 0 | 0 | 1 |" in text
+    assert "| `b` | second | 2 | 0 | 0 |" in text
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from .experiment import Experiment, Row
+from .experiment import Experiment, Row, Verdict
 from .lab import Lab
 
 _HEAD = """# The paper, reproduced
@@ -59,7 +59,18 @@ def counted(n: int, one: str, many: str | None = None) -> str:
 
 def write_page(folder: Path, names: Iterable[str]) -> Path:
     """Write the page of all experiments whose texts are in the folder."""
-    texts = [folder / f"{name}.md" for name in names]
+    files = {name: folder / f"{name}.md" for name in names}
+    texts = {name: file.read_text() for name, file in files.items() if file.exists()}
     page = folder / "README.md"
-    page.write_text(_HEAD + "\n".join(text.read_text() for text in texts if text.exists()))
+    page.write_text(_HEAD + _summary(texts) + "\n" + "\n".join(texts.values()))
     return page
+
+
+def _summary(texts: dict[str, str]) -> str:
+    """Return how many claims of each experiment hold, as Markdown."""
+    lines = [f"| `reproduce` | | {' | '.join(Verdict)} |", "|---" * (2 + len(Verdict)) + "|"]
+    for name, text in texts.items():
+        title = text.partition("\n")[0].removeprefix("## ")
+        counts = [str(text.count(f"**{verdict}**")) for verdict in Verdict]
+        lines.append(f"| `{name}` | {title} | {' | '.join(counts)} |")
+    return "\n".join(lines) + "\n"
