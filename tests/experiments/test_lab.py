@@ -3,6 +3,7 @@
 import json
 import os
 import warnings
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -90,3 +91,12 @@ def test_rows_go_to_the_device_and_predictions_come_back(tmp_path):
     assert type(placed).__module__ == "torch"
     np.testing.assert_array_equal(lab.fetch(placed), rows)
     np.testing.assert_array_equal(lab.fetch(rows), rows)
+
+
+def test_data_that_cannot_be_fetched_are_named(tmp_path, monkeypatch):
+    def unreachable(name):
+        raise URLError("no such host")
+
+    monkeypatch.setattr("shareboost.experiments.lab.load_dataset", unreachable)
+    with pytest.raises(OSError, match=r"mnist\.npz is in no folder .* --data.* no such host"):
+        Lab("some", tmp_path).load("mnist")

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.error import URLError
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +81,13 @@ class Lab:
     def load(self, name: str) -> Dataset:
         """Return a data set, from ``data`` where that is given."""
         with _data_from(self.data):
-            return load_dataset(name)
+            try:
+                return load_dataset(name)
+            except URLError as error:
+                raise OSError(
+                    f"{name}.npz is in no folder that was named (--data, $SHAREBOOST_DATA), and "
+                    f"OpenML cannot be reached: {error.reason}."
+                ) from None
 
     def place(self, X: Any) -> Any:
         """Return rows on the device, so that models predict there."""
