@@ -21,6 +21,7 @@ import numpy as np
 
 from shareboost.datasets import load_dataset
 from shareboost.experiments import Lab
+from shareboost.experiments.learned_templates import Lessons
 from shareboost.experiments.mnist_recipes import Recipe
 
 HELD_OUT = 10_000
@@ -32,6 +33,7 @@ TURNED = {"elastic_alpha": 16.0, "rotation": 11.0, "scale": 0.12, "shear": 0.12}
 PAPER = Recipe(305, 5)
 WEAKER = replace(PAPER, deformation=E16)
 SIZES = replace(PAPER, deformation=TURNED, pool={"patch_size": [5, 7, 9]})
+UPRIGHT = replace(SIZES, upright=True)
 RECIPES = {
     "elastic 24": PAPER,
     "elastic 32": replace(PAPER, deformation={"elastic_alpha": 32.0}),
@@ -67,14 +69,17 @@ RECIPES = {
         SIZES, copies=10, pool={"patch_size": [5, 7, 9, 11]}
     ),
     "affine x 1.5, sizes 5 7 9, margin 3": replace(SIZES, parameters={"margin": 3.0}),
-    "affine x 1.5, sizes 5 7 9, margin 3, upright": replace(
-        SIZES, parameters={"margin": 3.0}, upright=True
-    ),
+    "affine x 1.5, sizes 5 7 9, margin 3, upright": replace(UPRIGHT, parameters={"margin": 3.0}),
     "affine x 1.5, 1500 of sizes 5 7 9 11, margin 3, upright": replace(
-        SIZES,
+        UPRIGHT,
         pool={"patch_size": [5, 7, 9, 11], "n_templates": 1500},
         parameters={"margin": 3.0},
-        upright=True,
+    ),
+    "learned": replace(PAPER, deformation=TURNED, lessons=Lessons(305, 30, deformation=TURNED)),
+    "learned, sizes 5 7 9": replace(SIZES, lessons=Lessons(305, 30, deformation=TURNED)),
+    "learned, sizes 5 7 9, upright": replace(UPRIGHT, lessons=Lessons(305, 30, deformation=TURNED)),
+    "400 learned, sizes 5 7 9, upright": replace(
+        UPRIGHT, lessons=Lessons(400, 30, deformation=TURNED)
     ),
 }
 
@@ -116,11 +121,13 @@ def table(rows: list[dict[str, str]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", choices=[*RECIPES, []], metavar="NAME")
+    parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--csv", type=Path, required=True)
     parser.add_argument("--device")
     parser.add_argument("--parts", nargs="+", type=int, default=[0, 1])
     args = parser.parse_args()
+    if unknown := set(args.names) - set(RECIPES):
+        parser.error(f"no recipe {unknown}: it takes {', '.join(RECIPES)}")
     lab = Lab("mnist-recipes", args.csv.parent, device=args.device)
     rows = read(args.csv)
     done = {(row["recipe"], int(row["part"])) for row in rows}

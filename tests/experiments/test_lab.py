@@ -98,5 +98,5 @@ def test_data_that_cannot_be_fetched_are_named(tmp_path, monkeypatch):
         raise URLError("no such host")
 
     monkeypatch.setattr("shareboost.experiments.lab.load_dataset", unreachable)
-    with pytest.raises(OSError, match=r"mnist\.npz is in no folder .* --data.* no such host"):
+    with pytest.raises(OSError, match=r"mnist.npz is in no folder .*--data.* no such host"):
         Lab("some", tmp_path).load("mnist")
