@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 import shareboost
 from shareboost import experiments
 from shareboost.command import app
+from shareboost.experiments.reproduction import Written
 
 run = CliRunner().invoke
 
@@ -58,7 +59,7 @@ def made_up(monkeypatch, tmp_path):
         folder.mkdir(parents=True, exist_ok=True)
         text = folder / f"{name}.md"
         text.write_text(f"text of {name}, quick={settings['quick']}")
-        return [text, folder / "README.md"]
+        return Written(folder, folder, [], text, folder)
 
     monkeypatch.setattr(experiments, "reproduce", reproduce)
 

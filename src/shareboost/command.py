@@ -85,7 +85,7 @@ def reproduce(
             console.print(f"{each}: {line}", style="dim", markup=False, highlight=False)
 
         try:
-            files = run(each, folder, quick=quick, device=device, data=data, fresh=fresh, say=say)
+            written = run(each, folder, quick=quick, device=device, data=data, fresh=fresh, say=say)
         except KeyboardInterrupt:
             print(f"Interrupted: the parts that were finished are in {folder}.", file=sys.stderr)
             raise typer.Exit(130) from None
@@ -95,8 +95,8 @@ def reproduce(
             _say_error(f"{each}: {error}")
             failed = True
             continue
-        print(files[-2].read_text())
-        print(f"Written to {folder}: {', '.join(file.name for file in files)}", file=sys.stderr)
+        print(written.text.read_text())
+        print(f"Written to {folder}: {written}", file=sys.stderr)
     if failed:
         raise typer.Exit(2)
 

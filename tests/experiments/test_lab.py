@@ -63,6 +63,34 @@ def test_quick_and_full_runs_do_not_mix(tmp_path):
         Lab("some", tmp_path)
 
 
+def test_what_was_measured_with_other_settings_is_measured_again(tmp_path):
+    said = []
+    for alpha, expected in ((1.0, 1.0), (2.0, 2.0), (2.0, 2.0)):
+        lab = Lab("some", tmp_path, say=said.append)
+        assert lab.part("one", lambda a=alpha: a, {"alpha": alpha}) == expected
+    assert said == ["one", "one (again: its settings have changed)"]
+
+
+def test_two_processes_do_not_lose_each_others_parts(tmp_path):
+    first, second = Lab("some", tmp_path), Lab("some", tmp_path)
+    first.part("one", lambda: 1)
+    second.part("two", lambda: 2)
+    assert set(Lab("some", tmp_path).records) == {"one", "two"}
+
+
+@pytest.mark.parametrize("text", ["", '{"quick": fal', "[]", '{"quick": false}'])
+def test_a_torn_file_is_named(tmp_path, text):
+    (tmp_path / "some.json").write_text(text)
+    with pytest.raises(ValueError, match=r"some\.json cannot be read .* --fresh"):
+        Lab("some", tmp_path)
+
+
+def test_the_machines_of_some_parts(tmp_path):
+    lab = Lab("some", tmp_path)
+    lab.records = {"time a": {"machine": "x"}, "time b": {"machine": "y"}, "c": {"machine": "z"}}
+    assert lab.machines("time") == {"x", "y"}
+
+
 def test_lines_of_progress_name_the_part(tmp_path):
     said = []
     lab = Lab("some", tmp_path, say=said.append)

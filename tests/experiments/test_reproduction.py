@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,11 +40,10 @@ def need(names):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_quick_run_writes_figures_points_and_a_text(name, tmp_path):
     need(DATA.get(name, ()))
-    files = reproduce(name, tmp_path, quick=True)
-    assert all(file.exists() for file in files)
-    kinds = {file.suffix for file in files}
-    assert kinds == {".json", ".csv", ".png", ".md"}
-    pictures = [file for file in files if file.suffix == ".png"]
+    written = reproduce(name, tmp_path, quick=True)
+    pictures = written.figures
+    assert {file.name for file in tmp_path.iterdir()} == set(str(written).split(", "))
+    assert pictures
     assert all(file.read_bytes().startswith(b"\x89PNG") for file in pictures)
     with (tmp_path / f"{name}.csv").open() as stream:
         assert len(list(csv.DictReader(stream))) > 1
@@ -85,11 +85,25 @@ def test_a_device_that_cannot_be_used_is_refused_before_anything_is_measured(tmp
 
 
 def test_fresh_measures_again(tmp_path):
-    (tmp_path / "examples.json").write_text(json.dumps({"quick": False, "parts": {}}))
+    file = tmp_path / "examples.json"
+    file.write_text(json.dumps({"quick": False, "parts": {"old": {"value": 1}}}))
     with pytest.raises(FileExistsError):
         reproduce("examples", tmp_path, quick=True)
-    reproduce("examples", tmp_path, quick=True, fresh=True)
-    assert json.loads((tmp_path / "examples.json").read_text())["quick"]
+    said = []
+    reproduce("examples", tmp_path, quick=True, fresh=True, say=said.append)
+    kept = json.loads(file.read_text())
+    assert kept["quick"]
+    assert list(kept["parts"]) == said
+
+
+def test_a_missing_package_is_named_before_anything_is_measured(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r"needs torch: pip install 'shareboost\[paper\]'"):
+        reproduce("mnist", tmp_path / "out", quick=True)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match="needs matplotlib"):
+        reproduce("examples", tmp_path / "out", quick=True)
+    assert not (tmp_path / "out").exists()
 
 
 def an_experiment(details=""):
@@ -124,7 +138,8 @@ def test_the_text_tells_claims_effort_and_command(tmp_path):
 def test_the_page_holds_the_texts_that_are_there_in_the_papers_order(tmp_path):
     (tmp_path / "b.md").write_text("## second\n| a | **holds** |\n| b | **holds** |\n")
     (tmp_path / "a.md").write_text("## first\n| a | **does not hold** |\n")
-    text = write_page(tmp_path, ["a", "absent", "b"]).read_text()
+    write_page(tmp_path / "README.md", ["a", "absent", "b"])
+    text = (tmp_path / "README.md").read_text()
     assert text.startswith("# The paper, reproduced")
     assert text.index("## first") < text.index("## second")
     assert "| `a` | first | 0 | 0 | 1 |" in text

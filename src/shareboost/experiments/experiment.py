@@ -51,6 +51,8 @@ class Experiment:
         Which choices were made and on which data, in Markdown.
     details : callable, optional
         Returns Markdown to stand below the claims: a table.
+    needs : tuple of str
+        Packages beside those that the library depends on.
     """
 
     title: str
@@ -60,6 +62,7 @@ class Experiment:
     judge: Callable[[list[Row]], list[Claim]]
     chosen: str
     details: Callable[[list[Row]], str] = lambda rows: ""
+    needs: tuple[str, ...] = ("matplotlib",)
 
 
 def verdict(whole: bool, part: bool = False) -> Verdict:

@@ -58,15 +58,7 @@ class Lab:
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        if self.file.exists():
-            kept = json.loads(self.file.read_text())
-            if kept["quick"] != self.quick:
-                is_, asked = ("a quick run", "a full one")[:: 1 if kept["quick"] else -1]
-                raise FileExistsError(
-                    f"{self.file} is of {is_} and {asked} was asked for: take another --out, or "
-                    "--fresh to measure all again."
-                )
-            self.records.update(kept["parts"])
+        self.records.update(self._kept())
 
     @property
     def file(self) -> Path:
@@ -101,26 +93,59 @@ class Lab:
         """Return predictions on the host."""
         return np.asarray(found.cpu() if hasattr(found, "cpu") else found)
 
-    def part(self, key: str, measure: Callable[[], Any]) -> Any:
-        """Return what ``measure`` returns, or has returned: numbers and texts, fit for JSON."""
-        if key not in self.records:
-            self.say(key)
+    def part(self, key: str, measure: Callable[[], Any], settings: Any = None) -> Any:
+        """Return what ``measure`` returns, or has returned: numbers and texts, fit for JSON.
+
+        What was measured with other settings, whatever tells them apart when printed, is
+        measured again.
+        """
+        record = self.records.get(key)
+        asked = None if settings is None else repr(settings)
+        if record is None or record["settings"] != asked:
+            self.say(key if record is None else f"{key} (again: its settings have changed)")
             started = time.perf_counter()
             with _kept_warnings() as told:
                 value = measure()
             self.records[key] = {
                 "value": json.loads(json.dumps(value)),  # what the next run will read
+                "settings": asked,
                 "warnings": told,
                 "seconds": round(time.perf_counter() - started, 1),
                 "machine": machine(self.device),
                 "version": __version__,
             }
-            self._save()
+            self._save(key)
         return self.records[key]["value"]
 
-    def _save(self) -> None:
-        text = json.dumps({"quick": self.quick, "parts": self.records}, indent=1)
-        new = self.file.with_suffix(".json.new")
+    def machines(self, start: str) -> set[str]:
+        """Return the machines that measured the parts whose keys start so."""
+        return {record["machine"] for key, record in self.records.items() if key.startswith(start)}
+
+    def _kept(self) -> dict[str, Record]:
+        """Return the parts in the file."""
+        if not self.file.exists():
+            return {}
+        try:
+            kept = json.loads(self.file.read_text())
+            parts, quick = kept["parts"], kept["quick"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{self.file} cannot be read as the parts of an experiment ({error}): --fresh "
+                "measures all again."
+            ) from None
+        if quick != self.quick:
+            is_, asked = ("a quick run", "a full one")[:: 1 if quick else -1]
+            raise FileExistsError(
+                f"{self.file} is of {is_} and {asked} was asked for: take another --out, or "
+                "--fresh to measure all again."
+            )
+        return dict(parts)
+
+    def _save(self, key: str) -> None:
+        """Add a part to the file, which another process may have written to meanwhile."""
+        parts = {**self._kept(), key: self.records[key]}
+        text = json.dumps({"quick": self.quick, "parts": parts}, indent=1)
+        new = self.file.with_suffix(f".{os.getpid()}.new")
         new.write_text(text + "\n")
         new.replace(self.file)
 
@@ -131,14 +156,13 @@ def _kept_warnings() -> Iterator[list[str]]:
     told: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        yield told
-    for warning in caught:
-        if issubclass(warning.category, ConvergenceWarning):
-            told.append(str(warning.message))
-        else:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+        try:
+            yield told
+        finally:
+            told += [str(w.message) for w in caught if issubclass(w.category, ConvergenceWarning)]
+    for w in caught:
+        if not issubclass(w.category, ConvergenceWarning):
+            warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
 
 
 @contextmanager

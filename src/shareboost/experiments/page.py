@@ -14,7 +14,8 @@ _HEAD = """# The paper, reproduced
 Every figure and table of S. Shalev-Shwartz, Y. Wexler and A. Shashua, "ShareBoost: Efficient
 Multiclass Learning with Feature Sharing" (2011), run again with this library, and beside each
 claim of the paper what was measured and whether it holds. `shareboost reproduce` writes this page;
-the points of every figure lie beside it as CSV.
+the points of every figure lie beside it as CSV. (The paper's Fig. 1 is a drawing that motivates
+piece-wise linear functions; there is nothing in it to measure.)
 
 """
 
@@ -57,13 +58,11 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     return f"{n} {one if n == 1 else many or one + 's'}"
 
 
-def write_page(folder: Path, names: Iterable[str]) -> Path:
-    """Write the page of all experiments whose texts are in the folder."""
-    files = {name: folder / f"{name}.md" for name in names}
+def write_page(page: Path, names: Iterable[str]) -> None:
+    """Write the page of all experiments whose texts are beside it."""
+    files = {name: page.parent / f"{name}.md" for name in names}
     texts = {name: file.read_text() for name, file in files.items() if file.exists()}
-    page = folder / "README.md"
     page.write_text(_HEAD + _summary(texts) + "\n" + "\n".join(texts.values()))
-    return page
 
 
 def _summary(texts: dict[str, str]) -> str:

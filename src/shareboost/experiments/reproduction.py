@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
+from typing import NamedTuple
 
 from .experiment import Experiment, Row
 from .lab import Lab
@@ -13,6 +14,20 @@ from .page import text_of, write_page
 
 # In the order of the paper.
 NAMES = ("examples", "guarantee", "sharing", "mixed-norm", "jointboost", "mnist", "pieces")
+
+
+class Written(NamedTuple):
+    """The files of an experiment."""
+
+    parts: Path
+    points: Path
+    figures: list[Path]
+    text: Path
+    page: Path
+
+    def __str__(self) -> str:
+        files = (self.parts, self.points, *self.figures, self.text, self.page)
+        return ", ".join(file.name for file in files)
 
 
 def experiment(name: str) -> Experiment:
@@ -33,7 +48,7 @@ def reproduce(
     data: str | Path | None = None,
     fresh: bool = False,
     say: Callable[[str], None] = lambda line: None,
-) -> list[Path]:
+) -> Written:
     """Run one of the paper's experiments and write figures, points and a text.
 
     Parameters
@@ -57,50 +72,50 @@ def reproduce(
 
     Returns
     -------
-    list of Path
-        The files written.
+    Written
+        The files.
     """
     found = experiment(name)
     folder, data = Path(folder), None if data is None else Path(data)
     if data is not None and not data.is_dir():
         raise FileNotFoundError(f"data={str(data)!r} is not a folder.")
-    _check_tools(device)
+    _check_tools(found.needs, device)
     if fresh:
         (folder / f"{name}.json").unlink(missing_ok=True)
     lab = Lab(name, folder, quick, device, data, say)
     rows = found.measure(lab)
-    points = folder / f"{name}.csv"
-    _write_points(points, rows)
-    written = [lab.file, points]
+    written = Written(
+        parts=lab.file,
+        points=folder / f"{name}.csv",
+        figures=[],
+        text=folder / f"{name}.md",
+        page=folder / "README.md",
+    )
+    _write_points(written.points, rows)
     for part, figure in found.draw(lab, rows).items():
-        written.append(folder / f"{part}.png")
-        figure.savefig(written[-1])
-    pictures = [file.name for file in written if file.suffix == ".png"]
-    text = folder / f"{name}.md"
-    text.write_text(text_of(lab, found, rows, pictures))
-    return [*written, text, write_page(folder, NAMES)]
+        written.figures.append(folder / f"{part}.png")
+        figure.savefig(written.figures[-1])
+    written.text.write_text(text_of(lab, found, rows, [file.name for file in written.figures]))
+    write_page(written.page, NAMES)
+    return written
 
 
-def _check_tools(device: str | None) -> None:
+def _check_tools(needs: Iterable[str], device: str | None) -> None:
     """Raise now what would end a long run at its first figure or fit."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            f"Figures need matplotlib: pip install 'shareboost[paper]' ({error})."
-        ) from None
-    if device is None:
-        return
-    try:
+    for package in (*needs, *(() if device is None else ("torch",))):
+        try:
+            import_module(package)
+        except ImportError as error:
+            raise ImportError(
+                f"This needs {package}: pip install 'shareboost[paper]' ({error})."
+            ) from None
+    if device is not None:
         import torch
 
-        torch.empty(0, device=device)
-    except ImportError as error:
-        raise ImportError(
-            f"device={device!r} needs torch: pip install 'shareboost[paper]' ({error})."
-        ) from None
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(f"device={device!r} cannot be used: {error}") from None
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(f"device={device!r} cannot be used: {error}") from None
 
 
 def _write_points(file: Path, rows: list[Row]) -> None:
