@@ -5,13 +5,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from shareboost.datasets import make_shared_bits
-from shareboost.experiments import entrywise
+from shareboost.experiments import Lab, entrywise
 from shareboost.experiments.entrywise import Minimum, entrywise_path, first_alpha
 from shareboost.losses import LogisticLoss
+
+ALPHAS = np.array([0.1, 0.05])
 
 
 def objective(W, X, y, weight, alpha, power):
@@ -43,7 +46,6 @@ def test_l1_uses_the_indicators_alone_on_the_first_example(k, share):
     # There the gradient of the indicators' weights is alpha: rho is share of what it was.
     rho *= share
     c = (1 + math.log((1 - (k - 1) * rho) / rho)) / (2 * bits)
-    assert minimum.converged
     assert minimum.W[:, bits:] == pytest.approx(c * np.eye(k), abs=1e-5)
     assert minimum.n_features() == k
     assert minimum.errors == 0.0
@@ -78,13 +80,27 @@ def test_without_a_margin_it_agrees_with_scikit_learn(wine, monkeypatch):
 
 
 def test_columns_of_rounding_alone_are_not_used():
-    minimum = Minimum(np.array([[1.0, 0.0, 1e-9], [0.0, 0.0, -1e-3]]), 0.0, 0.0, True)
+    minimum = Minimum(np.array([[1.0, 0.0, 1e-9], [0.0, 0.0, -1e-3]]), 0.0, 0.0)
     assert minimum.n_features() == 2
     assert minimum.n_features(above=0.01) == 1
-    assert Minimum(np.zeros((2, 3)), 0.0, 0.0, True).n_features() == 0
+    assert Minimum(np.zeros((2, 3)), 0.0, 0.0).n_features() == 0
 
 
 def test_a_search_that_is_cut_short_says_so(wine):
     X, y = wine
-    (found,) = entrywise_path(X, y, 1, np.array([0.01]), max_iter=3)
-    assert not found.converged
+    with pytest.warns(
+        ConvergenceWarning, match=r"alpha=0\.01 ended after max_iter=3 steps"
+    ) as told:
+        (found,) = entrywise_path(X, y, 1, np.array([0.01]), max_iter=3)
+    assert len(told) == 1
+    assert found.n_features() > 0
+    # Too large a weight leaves nothing to search for.
+    (nothing,) = entrywise_path(X, y, 1, np.array([10.0]), max_iter=1)
+    assert nothing.n_features() == 0
+
+
+def test_an_experiment_keeps_what_a_search_says(wine, tmp_path):
+    lab = Lab("anything", tmp_path)
+    lab.part("cut short", lambda: [m.loss for m in entrywise_path(*wine, 1, ALPHAS, max_iter=3)])
+    lab.part("long enough", lambda: [m.loss for m in entrywise_path(*wine, 1, ALPHAS)])
+    assert [len(record["warnings"]) for record in lab.records.values()] == [2, 0]

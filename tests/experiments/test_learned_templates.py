@@ -44,7 +44,7 @@ def test_the_network_has_the_models_scores(bars, model):
 
 def test_lessons_leave_sizes_and_lower_the_loss_of_a_model_of_the_same_features(bars, model):
     X, y = bars
-    lessons = Lessons(start=3, epochs=10, batch=50, deformation={"elastic_alpha": 0.0})
+    lessons = Lessons(start=3, epochs=40, deformation={"elastic_alpha": 0.0})
     found = learn(model, X[:300], y[:300], lessons, 0, None)
     features = model.path_.at(3).features
     assert sum(len(some) for some in found.templates) == 3
@@ -68,7 +68,7 @@ def test_learned_templates_keep_their_masks(bars, model):
 
 def test_a_seed_names_the_lessons(bars, model):
     X, y = bars
-    lessons = Lessons(epochs=1, batch=100)
+    lessons = Lessons(epochs=1)
     first, again, other = (
         learn(model, X[:200], y[:200], lessons, seed, None).templates for seed in (0, 0, 1)
     )
@@ -85,5 +85,5 @@ def test_images_are_prepared_copies_too(bars, model):
         seen.append(images.shape)
         return images
 
-    learn(model, X[:100], y[:100], Lessons(epochs=2, batch=100), 0, None, prepare)
+    learn(model, X[:100], y[:100], Lessons(epochs=2), 0, None, prepare)
     assert seen == [(200, 144), (200, 144)]

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
-from threadpoolctl import threadpool_info
 
 from shareboost.datasets import Dataset
 from shareboost.experiments import Lab, mnist_rivals
@@ -40,36 +39,12 @@ def test_pixels_nearest_are_those_of_all_distances(data):
     votes = np.array([np.bincount(labels, minlength=10).argmax() for labels in near])
     assert found["error"] == pytest.approx(np.mean(votes != data.y_test), abs=1e-12)
     assert found["multiply_adds"] == 300 * 784
-
-
-def test_time_is_taken_in_one_thread_and_given_back(data):
-    seen = []
-
-    def predict(X):
-        seen.append((len(X), {lib["num_threads"] for lib in threadpool_info()}))
-        return X
-
-    before = [lib["num_threads"] for lib in threadpool_info()]
-    assert mnist_rivals.milliseconds(predict, data.X_test) > 0
-    assert seen == [(100, {1}), (100, {1}), (50, {1})]  # the first one is not counted
-    assert [lib["num_threads"] for lib in threadpool_info()] == before
-
-
-def test_torch_is_kept_to_one_thread_and_let_go():
-    torch = pytest.importorskip("torch")
-    before = torch.get_num_threads()
-    with mnist_rivals.one_thread():
-        assert torch.get_num_threads() == 1
-    assert torch.get_num_threads() == before
-
-
-def test_a_sample_keeps_labels_with_images(data):
-    some = mnist_rivals.sample(data, 40, 7)
-    assert some.X_train.shape == (40, 784)
-    assert some.X_test.shape == (7, 784)
-    for image, label in zip(some.X_train, some.y_train, strict=True):
-        same = np.flatnonzero((data.X_train == image).all(axis=1))
-        assert label in data.y_train[same]
+    order = data.y_train[np.argsort(apart, axis=1, kind="stable")]
+    more = [
+        np.mean([np.bincount(labels[:q]).argmax() for labels in order] != data.y_test)
+        for q in range(4, 13)
+    ]
+    assert found["least_of_more"] == pytest.approx(min(more))
 
 
 def test_most_neighbours_win_and_the_nearest_among_equals():

@@ -105,5 +105,5 @@ def test_a_missing_torch_is_named(monkeypatch):
         return imports(name, *others)
 
     monkeypatch.setattr(builtins, "__import__", without_torch)
-    with pytest.raises(ImportError, match=r"pip install 'shareboost\[gpu\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'shareboost\[paper\]'"):
         networks.perceptron()

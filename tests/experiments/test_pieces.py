@@ -32,7 +32,14 @@ def test_fewer_pieces_than_support_vectors():
 
 def test_the_mean_and_spread_of_seeds_are_told():
     text = judge(rows_of([0.016, 0.018], 0.0134))[0].measured
-    assert "1.70% ± 0.14 over 2 seeds, 0.36 points above the SVM's 1.34%" in text
+    expected = "1.70% ± 0.14 over 2 seeds (1.60, 1.80), 0.36 points above the SVM's 1.34%"
+    assert text == expected
+
+
+def test_a_seed_that_ended_early_counts():
+    rows = rows_of([0.016], 0.0134)
+    early = {"method": "ShareBoost", "seed": 1, "pieces": 229, "train_error": 0, "test_error": 0.5}
+    assert judge([early, *rows])[0].verdict == Verdict.FAILS
 
 
 def test_the_figure_has_both_curves_and_the_line(tmp_path):

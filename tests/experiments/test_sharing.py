@@ -1,10 +1,10 @@
-"""Figure 2: what is made of the features needed for a target."""
+"""Fig. 2: what is made of the features needed for a target."""
 
 import numpy as np
 import pytest
 
 from shareboost import ShareBoostClassifier
-from shareboost.comparison import error_curve
+from shareboost.comparison import ErrorCurve, error_curve
 from shareboost.datasets import Dataset
 from shareboost.experiments import Lab, Verdict, experiment, sharing
 from shareboost.pools import Templates
@@ -52,7 +52,7 @@ def test_means_and_spreads_are_over_orders():
     needed = sharing.Needed.of(rows, "one-vs-rest", 0.08)
     np.testing.assert_array_equal(needed.classes, CLASSES)
     np.testing.assert_allclose(needed.means, np.array(CLASSES) + 2)
-    np.testing.assert_allclose(needed.spreads, 2)
+    np.testing.assert_allclose(needed.spreads, np.sqrt(8))  # of 0 and 4, as of a sample
     assert needed.growth == pytest.approx(38 / np.mean([4, 6, 10]))
 
 
@@ -60,7 +60,7 @@ def test_a_target_that_is_not_reached_counts_as_the_most_features():
     needed = sharing.Needed.of(needed_rows(lambda k: k, never), "one-vs-rest", 0.2)
     np.testing.assert_array_equal(needed.means, 500)
     np.testing.assert_array_equal(needed.missed, 3)
-    assert needed.at(0) == "at least 500.0 ± 0.0"
+    assert needed.at(0).startswith("at least 500.0 ± 0.0 over 3 seeds")
 
 
 def test_all_holds_where_sharing_is_sublinear_and_the_rival_is_not():
@@ -169,14 +169,29 @@ def test_measured_features_are_those_of_the_error_curve(tmp_path):
     assert rival["most"] <= 5
 
 
-def test_alpha_is_the_one_of_the_least_held_out_error(tmp_path):
+def test_alpha_is_the_one_of_the_least_held_out_error_over_the_path(tmp_path, monkeypatch):
+    errors = {1e-6: [0.1, 0.5], 1e-5: [0.2, 0.2], 1e-4: [0.6, 0.1]}
+
+    def path_errors(lab, size, data, method, alpha, seed):
+        assert (len(data.y_train), len(data.y_test)) == (28, 12)  # of 40, of 4 classes
+        nothing = np.zeros(2)
+        return ErrorCurve(nothing, nothing, nothing, np.array(errors[alpha]))
+
+    monkeypatch.setattr(sharing, "_path_errors", path_errors)
     lab = Lab("sharing", tmp_path)
-    errors = {1e-6: 0.3, 1e-5: 0.1, 1e-4: 0.2}
-    for alpha, error in errors.items():
-        lab.part(f"held-out error, ShareBoost, alpha {alpha}", lambda error=error: error)
-    y = np.repeat(np.arange(36), 4)
+    y = np.repeat(np.arange(36), 10)
     X = np.zeros((y.size, 4), dtype=np.uint8)
     assert sharing._alpha(lab, sharing.QUICK, Dataset(X, y, X, y), "ShareBoost") == 1e-5
+    assert list(lab.records) == [
+        f"held-out error, ShareBoost, alpha {alpha}" for alpha in sharing.ALPHAS
+    ]
+
+
+def test_what_models_depend_on_is_told_apart():
+    size = sharing.FULL
+    assert size.of_models("ShareBoost", 2) == size.of_models("ShareBoost", 36)
+    assert size.of_models("one-vs-rest", 2) != size.of_models("one-vs-rest", 36)
+    assert size.of_models("ShareBoost", 2) != sharing.QUICK.of_models("ShareBoost", 2)
 
 
 def test_it_is_found_by_its_name():

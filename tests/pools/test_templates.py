@@ -4,8 +4,8 @@ import scipy.sparse as sp
 
 from shareboost import ShareBoostClassifier
 from shareboost.pools import Templates
+from shareboost.pools.masks import gaussians
 from shareboost.pools.patches import random_patches
-from shareboost.pools.templates import gaussians
 
 
 def bars(n=400, seed=0, channels=1):

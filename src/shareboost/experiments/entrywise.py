@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from ..losses import LogisticLoss
 
@@ -26,14 +28,11 @@ class Minimum:
         Average training loss, without the penalty.
     errors : float
         Share of the training rows that it gets wrong.
-    converged : bool
-        Whether the last step was below the tolerance.
     """
 
     W: Matrix
     loss: float
     errors: float
-    converged: bool
 
     def n_features(self, above: float = 1e-6) -> int:
         """Return how many columns have a weight above that share of the largest weight."""
@@ -68,7 +67,8 @@ def entrywise_path(
     tol : float, default=1e-5
         A search ends once no weight moves by more than this share of the largest.
     max_iter : int, default=2000
-        Steps of one search.
+        Most steps of one search. One that would need more raises a ``ConvergenceWarning`` and
+        yields what it has.
     """
     share = _shares(y, weight)
     # The curvature of the softmax is at most 1/2, and that of L the largest eigenvalue of the
@@ -77,7 +77,7 @@ def entrywise_path(
     W = np.zeros((int(y.max()) + 1, X.shape[1]))
 
     for alpha in alphas.tolist():
-        ahead, momentum, converged = W, 1.0, False
+        ahead, momentum = W, 1.0
         for _ in range(max_iter):
             new = _shrunk(
                 ahead - step * _loss_and_gradient(X, y, share, ahead)[1], step * alpha, power
@@ -88,11 +88,17 @@ def entrywise_path(
             ahead, moved = new + (momentum - 1.0) / faster * (new - W) * (not uphill), new - W
             W, momentum = new, faster
             if np.abs(moved).max() <= tol * np.abs(W).max() and not uphill:
-                converged = True
                 break
+        else:
+            warnings.warn(
+                f"The search for alpha={alpha:.3g} ended after max_iter={max_iter} steps, before "
+                f"one moved no weight by more than tol={tol:.2g} of the largest.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         wrong = np.asarray(X @ W.T).argmax(axis=1) != y
         loss = _loss_and_gradient(X, y, share, W)[0]
-        yield Minimum(W, loss, float(share @ wrong), converged)
+        yield Minimum(W, loss, float(share @ wrong))
 
 
 def first_alpha(X: Any, y: Labels, weight: NDArray[np.float64] | None = None) -> float:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .. import ShareBoostClassifier
 from ..datasets import deform
-from .networks import import_torch, rate_at
+from .networks import descend, import_torch
 
 Array = NDArray[Any]
 
@@ -34,8 +34,6 @@ class Lessons:
         Passes over all images, each with a freshly deformed copy.
     rate, weights_rate : float
         Largest learning rates, of templates and of weights.
-    batch : int
-        Images a step.
     deformation : dict
         Parameters of ``deform``.
     """
@@ -44,7 +42,6 @@ class Lessons:
     epochs: int = 30
     rate: float = 4e-3
     weights_rate: float = 3e-2
-    batch: int = 250
     deformation: dict[str, Any] = field(default_factory=dict)
 
 
@@ -94,28 +91,22 @@ def learn(
     """
     torch = import_torch()
     net = Network.of(clf, device)
-    optimizer = torch.optim.Adam(
+    optimiser = torch.optim.Adam(
         [
             {"params": net.templates, "lr": lessons.rate},
             {"params": [net.weights, net.intercepts], "lr": lessons.weights_rate},
         ]
     )
-    rates = [group["lr"] for group in optimizer.param_groups]
-    random = np.random.default_rng(seed)
     labels = torch.as_tensor(np.tile(np.searchsorted(clf.classes_, y), 2), device=device)
-    n_steps, step = lessons.epochs * -(-2 * len(X) // lessons.batch), 0
-    for epoch in range(lessons.epochs):
-        copies = deform(X, random_state=1000 * seed + epoch, **lessons.deformation)
-        images = torch.as_tensor(prepare(np.vstack([X, copies])), device=device)
-        order = torch.as_tensor(random.permutation(len(images)), device=device)
-        for some in order.split(lessons.batch):
-            for group, rate in zip(optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * rate_at(step / n_steps)
-            loss = torch.nn.functional.cross_entropy(net.scores(images[some]), labels[some])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            step += 1
+
+    def with_copies(random: np.random.Generator) -> Any:
+        copies = deform(X, 1, random, **lessons.deformation)
+        return torch.as_tensor(prepare(np.vstack([X, copies])), device=device)
+
+    def loss(images: Any, some: Any) -> Any:
+        return torch.nn.functional.cross_entropy(net.scores(images), labels[some])
+
+    descend(optimiser, loss, with_copies, lessons.epochs, seed)
     found = [size.detach().cpu().numpy().transpose(0, 2, 3, 1).copy() for size in net.templates]
     pool: Any = clf.pool
     n_masks = pool.masks**2

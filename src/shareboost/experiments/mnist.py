@@ -4,53 +4,65 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..datasets import Dataset
 from . import mnist_rivals, networks
-from .drawing import COLOURS, curve, labelled, panels
 from .experiment import Claim, Experiment, Row, verdict
 from .lab import Lab
-from .mnist_recipes import BEYOND, EXPANDED, PLAIN, Recipe, trained
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .mnist_figures import draw
+from .mnist_recipes import BEYOND, EXPANDED, PLAIN, Recipe, data_of, trained, words_of
+from .spread import in_words
+from .timing import milliseconds
 
 FEW_ROUNDS = 75
 OWN = "ShareBoost"
+NET = networks.MULTILAYER.name
+SVM = "SVM 9-poly, virtual support vectors"
 # Table 1: error in percent and run time in those of ShareBoost.
 TABLE = {
-    "3NN": (2.7, "14"),
-    "Shape Context, 3NN": (0.63, "1000's"),
-    "SVM 9-poly, virtual support vectors": (0.56, "38"),
-    networks.MULTILAYER.name: (0.35, "2.5"),
+    "3NN": (2.7, 14.0),
+    "Shape Context, 3NN": (0.63, 1000.0),
+    SVM: (0.56, 38.0),
+    NET: (0.35, 2.5),
 }
 
 
 def measure(lab: Lab) -> list[Row]:
     """Return the errors along the rounds, seed by seed, and the rows of Table 1."""
-    data = lab.load("mnist")
-    if lab.quick:
-        few = np.random.default_rng(0).permutation(len(data.y_train))[:1500]
-        data = data._replace(X_train=data.X_train[few], y_train=data.y_train[few])
-        data = data._replace(X_test=data.X_test[:1000], y_test=data.y_test[:1000])
+    data = data_of(lab)
     rows = own_models(lab, data)
     rows += [{"table": "rivals", **row} for row in mnist_rivals.measure(lab, data)]
     rows.append({"table": "run time", "method": OWN, **own_run_time(lab, data)})
+    timed = {m for row in rows if "milliseconds" in row for m in lab.machines(timed_part(row))}
+    if len(timed) > 1:
+        raise ValueError(
+            f"Run times were taken on different machines ({'; '.join(sorted(timed))}): take these "
+            f"parts out of {lab.file} and measure them on one."
+        )
     return rows
+
+
+def timed_part(row: Row) -> str:
+    """Return how the keys of the parts begin in which a method was timed."""
+    method: str = row["method"]
+    return {OWN: "run time", "Shape Context, 3NN": "Shape Context"}.get(method, method)
 
 
 def own_models(lab: Lab, data: Dataset) -> list[Row]:
     """Return the errors of ShareBoost along the rounds, and a row a model."""
     rows: list[Row] = []
+    on_gpu = lab.device is not None and lab.device.startswith("cuda")
     for model, recipe in {"plain": PLAIN, "expanded": EXPANDED, "beyond": BEYOND}.items():
-        if model == "beyond" and not (lab.quick or lab.device or f"{model}, seed 0" in lab.records):
-            continue  # 30 GB of codes: for a GPU
         recipe = small(recipe) if lab.quick else recipe
         for seed in lab.seeds:
-            found = lab.part(f"{model}, seed {seed}", partial(trained, lab, data, recipe, seed))
+            key = f"{model}, seed {seed}"
+            if model == "beyond" and not (lab.quick or on_gpu or key in lab.records):
+                continue  # 30 GB of codes, and lessons: for a GPU
+            work = partial(trained, lab, data, recipe, seed)
+            found = lab.part(key, work, words_of(recipe))
             rows += curve_rows(model, seed, found)
             rows.append(
                 {
@@ -60,7 +72,7 @@ def own_models(lab: Lab, data: Dataset) -> list[Row]:
                     "error": found["errors"]["test"][-1],
                     "tested": len(data.y_test),
                     "multiply_adds": found["multiply_adds"],
-                    "training_seconds": round(found["fit_seconds"], 1),
+                    "training_seconds": found["training_seconds"],
                     "note": f"{found['recipe']}; {found['shapes']} different templates",
                 }
             )
@@ -93,92 +105,118 @@ def own_run_time(lab: Lab, data: Dataset) -> Row:
     def timed() -> Row:
         recipe = small(PLAIN) if lab.quick else replace(PLAIN, rounds=305)
         clf = recipe.fit(data.X_train[:3000], data.y_train[:3000], 0, None)
-        return {"milliseconds": mnist_rivals.milliseconds(clf.predict, data.X_test)}
+        return {"milliseconds": milliseconds(clf.predict, data.X_test)}
 
     found: Row = lab.part("run time of ShareBoost", timed)
     return found
 
 
-def errors_at(rows: list[Row], model: str, t: int | None) -> np.ndarray[Any, Any]:
-    """Return every seed's test error in percent after t rounds, None for the last."""
+def errors_at(rows: list[Row], model: str, t: int | None, kind: str = "test") -> list[float]:
+    """Return every seed's error in percent after t rounds, None for the last."""
     found = []
     for seed in sorted({r["seed"] for r in rows if r.get("model") == model}):
         some = [r for r in rows if r.get("model") == model and r["seed"] == seed]
         at = some[-1] if t is None or t > len(some) else some[t - 1]
-        found.append(100 * at["test_error"])
-    return np.array(found)
+        found.append(100 * at[f"{kind}_error"])
+    return found
 
 
-def words(errors: np.ndarray[Any, Any]) -> str:
-    """Return a mean and a spread."""
-    if errors.size == 1:
-        return f"{errors[0]:.2f}%, one seed"
-    return (
-        f"{errors.mean():.3f}% ± {errors.std(ddof=1):.3f} over {errors.size} seeds "
-        f"({', '.join(f'{error:.2f}' for error in errors)})"
-    )
+def words(errors: list[float]) -> str:
+    """Return errors in percent, mean and spread."""
+    return in_words(errors, ".2f" if len(errors) == 1 else ".3f", "%")
+
+
+def at_most(errors: list[float], limit: float) -> Any:
+    """Return whether the mean is within a limit, or else any seed."""
+    return verdict(float(np.mean(errors)) <= limit, min(errors) <= limit)
 
 
 def judge(rows: list[Row]) -> list[Claim]:
     """Compare with section 7.4."""
     plain, expanded = (errors_at(rows, model, None) for model in ("plain", "expanded"))
-    few = {model: errors_at(rows, model, FEW_ROUNDS) for model in ("plain", "expanded")}
-    best = min(few.values(), key=np.mean)
-    last = [r for r in rows if r.get("model") == "expanded"][-1]
+    few, few_plain = (errors_at(rows, model, FEW_ROUNDS) for model in ("expanded", "plain"))
+    train = errors_at(rows, "expanded", None, "train")
+    above = [a > b for a, b in zip(train, expanded, strict=True)]
     claims = [
-        Claim(
-            "266 rounds on the 60,000 images",
-            "0.71%",
-            words(plain),
-            verdict(plain.mean() <= 0.71, bool((plain <= 0.71).any())),
-        ),
+        Claim("266 rounds on the 60,000 images", "0.71%", words(plain), at_most(plain, 0.71)),
         Claim(
             "305 rounds with five deformed copies of each",
             "0.47%",
             words(expanded),
-            verdict(expanded.mean() <= 0.47, bool((expanded <= 0.47).any())),
+            at_most(expanded, 0.47),
         ),
         Claim(
             f"{FEW_ROUNDS} rounds are enough for less than 1%",
             "< 1%",
-            "; ".join(f"{model}: {words(errors)}" for model, errors in few.items()),
-            verdict(best.mean() < 1.0, best.mean() < 1.05),
+            f"expanded {words(few)}; plain {words(few_plain)}",
+            verdict(float(np.mean(few)) < 1.0, min(few) < 1.0),
         ),
         Claim(
             "the training error on deformed images stays above the test error (Fig. 4)",
             "a curve, no number",
-            f"{last['train_error']:.2%} against {last['test_error']:.2%} after the last round",
-            verdict(last["train_error"] > last["test_error"]),
+            f"after the last round {words(train)} against {words(expanded)}",
+            verdict(all(above), any(above)),
         ),
+        *_against_rivals(rows, expanded),
         *_run_times(rows),
     ]
     beyond = errors_at(rows, "beyond", None)
-    if beyond.size:
+    if beyond:
         claims.append(
             Claim(
-                "beyond the paper: at most 0.40% with 305 templates, of several sizes, of upright "
-                "images",
+                "beyond the paper: at most 0.40% with 305 templates",
                 "not pursued",
                 f"{words(beyond)}; after {FEW_ROUNDS} rounds "
                 + words(errors_at(rows, "beyond", FEW_ROUNDS)),
-                verdict(beyond.mean() <= 0.40, beyond.mean() <= 0.47),
+                at_most(beyond, 0.40),
+            )
+        )
+    return claims
+
+
+def _against_rivals(rows: list[Row], errors: list[float]) -> list[Claim]:
+    """Return what the text says of the rivals' errors."""
+    rivals = {r["method"]: r for r in rows if r.get("table") == "rivals"}
+    claims = []
+    if "3NN" in rivals:
+        three, more = (100 * rivals["3NN"][key] for key in ("error", "least_of_more"))
+        claims.append(
+            Claim(
+                "3NN makes 2.67%, and 4 to 12 neighbours are no better",
+                "2.67%",
+                f"{three:.2f}%, the best of more neighbours {more:.2f}%",
+                verdict(abs(three - 2.67) <= 0.05 and more >= three, more >= three),
+            )
+        )
+    if SVM in rivals:
+        theirs = 100 * rivals[SVM]["error"]
+        mean = float(np.mean(errors))
+        claims.append(
+            Claim(
+                "the error is below that of the SVM with a 9-degree polynomial",
+                "0.47% and 0.56%",
+                f"{mean:.2f}% and {theirs:.2f}%; theirs had 780,000 images, this one its support "
+                "vectors and four shifts of each",
+                verdict(mean < theirs),
             )
         )
     return claims
 
 
 def _run_times(rows: list[Row]) -> list[Claim]:
-    """How run times compare, counted and measured."""
-    count, milliseconds = own_cost(rows)
+    """Return how run times compare, counted and measured."""
+    count, time = own_cost(rows)
     claims = []
     for row in (r for r in rows if r.get("table") == "rivals" and r["method"] in TABLE):
-        counted, measured = row["multiply_adds"] / count, row["milliseconds"] / milliseconds
+        factors = row["multiply_adds"] / count, row["milliseconds"] / time
+        paper = TABLE[row["method"]][1]
+        said = {SVM: "x 38 in the table, 21-fold in the text", NET: "x 2.5, or 40% of it"}
         claims.append(
             Claim(
-                f"{row['method']} takes more time than ShareBoost",
-                f"x {TABLE[row['method']][1]}",
-                f"x {counted:.3g} in multiply-adds, x {measured:.3g} in measured time",
-                verdict(counted > 1 and measured > 1, counted > 1 or measured > 1),
+                f"run time of {row['method']}, in those of ShareBoost",
+                said.get(row["method"], f"x {paper:g}"),
+                f"x {factors[0]:.3g} in multiply-adds, x {factors[1]:.3g} in measured time",
+                verdict(min(factors) >= paper, max(factors) > 1),
             )
         )
     return claims
@@ -193,30 +231,30 @@ def own_cost(rows: list[Row]) -> tuple[float, float]:
 
 def table(rows: list[Row]) -> str:
     """Return Table 1 as Markdown."""
-    count, milliseconds = own_cost(rows)
+    count, time = own_cost(rows)
     lines = [
         "| Table 1 | error there | error here | 95% interval | tested on | run time there | "
         "multiply-adds | x | ms an image | x | training, s | |",
         "|---" * 12 + "|",
     ]
     for row in (r for r in rows if r.get("table") == "rivals"):
-        error, times = TABLE.get(row["method"], (None, ""))
+        error, times = TABLE.get(row["method"], (None, None))
         cells = [
             row["method"],
             f"{error}%" if error else "",
             f"{row['error']:.2%}",
             f"{row['error_low']:.2%} to {row['error_high']:.2%}",
             f"{row['tested']:,}",
-            f"x {times}" if times else "",
+            f"x {times:g}" if times else "",
             f"{row['multiply_adds']:.3g}",
             f"{row['multiply_adds'] / count:.3g}",
             f"{row['milliseconds']:.3g}",
-            f"{row['milliseconds'] / milliseconds:.3g}",
+            f"{row['milliseconds'] / time:.3g}",
             f"{row['training_seconds']:.0f}",
             row["note"].replace("|", "\\|"),
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    own = errors_at(rows, "expanded", None).mean() / 100
+    own = float(np.mean(errors_at(rows, "expanded", None))) / 100
     found = [r for r in rows if r.get("table") == "expanded"]
     tested = found[0]["tested"]
     mean = mnist_rivals.row(OWN, round(own * tested), tested)
@@ -224,83 +262,9 @@ def table(rows: list[Row]) -> str:
     seconds = np.mean([r["training_seconds"] for r in found])
     lines.append(
         f"| {OWN}, 305 rounds | 0.47% | {own:.2%} | {between} | {tested:,} | x 1 | "
-        f"{count:.3g} | 1 | {milliseconds:.3g} | 1 | {seconds:.0f} | {found[0]['note']} |"
+        f"{count:.3g} | 1 | {time:.3g} | 1 | {seconds:.0f} | {found[0]['note']} |"
     )
     return "\n".join(lines)
-
-
-def draw(lab: Lab, rows: list[Row]) -> dict[str, Figure]:
-    """Return Figs. 4, 5 and 6."""
-    first = lab.records["expanded, seed 0"]["value"]
-    return {
-        "mnist-convergence": convergence(rows),
-        "mnist-templates": leading(first["templates"]),
-        "mnist-errors": mistakes(lab, first["wrong"]),
-    }
-
-
-def convergence(rows: list[Row]) -> Figure:
-    """Return Fig. 4: errors against rounds, whole and zoomed in."""
-    figure = panels(1, 2)
-    for colour, model in enumerate(("expanded", "plain", "beyond")):
-        some = [r for r in rows if r.get("model") == model]
-        rounds = sorted({r["round"] for r in some})
-        for kind, style in (("train", "--"), ("test", "-")):
-            means = [
-                100 * np.mean([r[f"{kind}_error"] for r in some if r["round"] == t]) for t in rounds
-            ]
-            if not means or (kind == "train" and model != "expanded"):
-                continue
-            for ax in figure.axes:
-                curve(ax, rounds, means, f"{model}, {kind}", colour, style)
-    labelled(figure.axes[0], "Convergence on MNIST", "rounds", "error, %")
-    labelled(figure.axes[1], "Zoomed in", "rounds", "error, %", legend=False)
-    for level in (0.47, 0.71):
-        figure.axes[1].axhline(level, color=COLOURS[5], linewidth=0.8, linestyle=":")
-    figure.axes[1].set_ylim(0.2, 2.0)
-    return figure
-
-
-def leading(templates: list[dict[str, Any]]) -> Figure:
-    """Return Fig. 5: the first templates with their masks, and their columns of W."""
-    figure = panels(1, 2, size=(5.6, 5.0))
-    left, right = figure.axes
-    across, side = 6, 24
-    height = -(-len(templates) // across) * side
-    sheet = np.full((height, across * 2 * side), np.nan)
-    for place, one in enumerate(templates):
-        row, column = (place // across) * side, (place % across) * 2 * side
-        mask = np.outer(one["down"], one["across"])
-        template = np.kron(np.array(one["template"]), np.ones((2, 2)))
-        for picture, shift in ((template, 0), (2 * mask - 1, side)):
-            span = np.abs(picture).max() or 1.0
-            high, wide = min(side - 2, picture.shape[0]), min(side - 2, picture.shape[1])
-            sheet[row : row + high, column + shift : column + shift + wide] = (
-                picture[:high, :wide] / span
-            )
-    left.imshow(sheet, cmap="gray")
-    left.set_axis_off()
-    left.set_title(f"(a) Leading {len(templates)} selected features")
-    W = np.array([one["weights"] for one in templates])
-    right.imshow(W, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-    right.grid(visible=False)
-    right.set_xticks(range(W.shape[1]))
-    labelled(right, "(b) Corresponding columns of W", "digit", "feature", legend=False)
-    return figure
-
-
-def mistakes(lab: Lab, wrong: list[list[int]]) -> Figure:
-    """Return Fig. 6: the misclassified digits, each with its prediction and its label."""
-    data = lab.load("mnist")
-    across, wrong = 10, wrong[:80]
-    down = max(1, -(-len(wrong) // across))
-    figure = panels(down, across, size=(0.75, 0.85))
-    for ax in figure.axes:
-        ax.set_axis_off()
-    for ax, (index, predicted) in zip(figure.axes, wrong, strict=False):
-        ax.imshow(data.X_test[index].reshape(28, 28), cmap="gray_r")
-        ax.set_title(f"{predicted} ({data.y_test[index]})", fontsize=7, pad=2)
-    return figure
 
 
 EXPERIMENT = Experiment(
@@ -313,20 +277,23 @@ EXPERIMENT = Experiment(
     draw=draw,
     judge=judge,
     details=table,
+    needs=("matplotlib", "torch"),
     chosen="""
 Everything was chosen on training images. The pool's form and `alpha=1e-4` were chosen before on
-10,000 held-out ones ([defaults](../defaults.md)). Of the deformations the paper says only that they
-are fairly strong. Their strength and the margin of the expanded model, and all of the model beyond
-the paper, with several sizes of templates and images set upright by `deskew`, are those with the
-fewest errors on parts of 10,000 training images, held out in turn, of the recipes that
-`benchmarks/mnist_recipes.py` lists ([their errors](mnist-recipes.csv)). Only then the test set was
-looked at, once a seed. A seed draws patches, their clustering and deformations; the spread is the
-standard deviation over seeds. The sampling error of 10,000 test images, 0.07 points at 0.5%, comes
-on top.
+10,000 held-out ones ([defaults](../defaults.md)), after a test error of 0.81% with another form
+had been seen; test errors of these models with the deformations' default strength have been
+printed since ([figures](../figures.md), [on a GPU](../gpu.md)). Of the deformations the paper says
+only that they are fairly strong. Their strength and the margin of the expanded model, and all of
+the model beyond the paper, are those with the fewest errors on held-out parts of 10,000 training
+images, of the recipes that `benchmarks/mnist_recipes.py` lists ([their
+errors](mnist-recipes.csv)); many of them differ by no more than chance. A seed draws patches,
+their clustering and deformations; the spread is the standard deviation over seeds. The sampling
+error of 10,000 test images, 0.07 points at 0.5%, comes on top.
 
 Multiply-adds are those of convolutions, masks and scores. 305 templates of 7 x 7 at all 22 x 22
-places alone are 7.2 million; the paper's count of 3.3 million must leave places out. Templates that
-were chosen with several masks are counted once.
+places alone are 7.2 million; the paper's count of 3.3 million must leave places out. Templates
+that were chosen under several masks are convolved as often. The run time of ShareBoost is that of
+a model of 305 templates trained on 3000 images, which depends on nothing else.
 
 """
     + mnist_rivals.CHOSEN,

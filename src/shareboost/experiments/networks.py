@@ -35,6 +35,10 @@ class Recipe(NamedTuple):
         on_gpu = device is not None and device.startswith("cuda")
         return self.epochs_on_gpu if on_gpu else self.epochs_on_cpu
 
+    def settings(self, device: str | None) -> tuple[str, float, int]:
+        """Return what a trained network depends on."""
+        return self.name, self.rate, self.epochs(device)
+
 
 def import_torch() -> Any:
     """Return torch, or say how to get it."""
@@ -42,7 +46,7 @@ def import_torch() -> Any:
         import torch
     except ImportError as error:
         raise ImportError(
-            "The networks of the MNIST experiment need PyTorch: pip install 'shareboost[gpu]'."
+            "The networks of the MNIST experiment need PyTorch: pip install 'shareboost[paper]'."
         ) from error
     return torch
 
@@ -98,8 +102,8 @@ def train(
 ) -> Any:
     """Return a network, trained on freshly deformed images in every epoch.
 
-    The cross-entropy falls by Adam with steps that grow in the first tenth and shrink as a
-    cosine after it. The last weights are the result: nothing is held out, nothing looked at.
+    The cross-entropy falls by Adam. The last weights are the result: nothing is held out,
+    nothing looked at.
 
     Parameters
     ----------
@@ -123,26 +127,52 @@ def train(
         net = recipe.build()
     device = device or "cpu"
     net.to(device).train()
-    optimiser = torch.optim.Adam(net.parameters(), lr=recipe.rate)
     labels = torch.as_tensor(y.astype(np.int64), device=device)
-    steps_an_epoch = -(-len(X) // BATCH)
+
+    def deformed(random: np.random.Generator) -> Any:
+        return torch.as_tensor(deform(X, 1, random), device=device)
+
+    def loss(images: Any, some: Any) -> Any:
+        return torch.nn.functional.cross_entropy(net(images.float() / 255), labels[some])
+
+    descend(torch.optim.Adam(net.parameters(), lr=recipe.rate), loss, deformed, epochs, seed)
+    return net.to("cpu").eval()
+
+
+def descend(
+    optimiser: Any,
+    loss: Callable[[Any, Any], Any],
+    images_of: Callable[[np.random.Generator], Any],
+    epochs: int,
+    seed: int,
+) -> None:
+    """Follow the gradient with steps that grow in the first tenth and shrink as a cosine after it.
+
+    Parameters
+    ----------
+    optimiser : torch.optim.Optimizer
+        Its learning rates are the largest.
+    loss : callable
+        Of some images and of their places among all.
+    images_of : callable
+        Returns the images of an epoch; the generator is the epoch's.
+    epochs, seed : int
+    """
+    torch = import_torch()
+    rates = [group["lr"] for group in optimiser.param_groups]
     for epoch in range(epochs):
-        # The draws of another epoch or seed are others.
-        random = np.random.default_rng((seed, epoch))
-        images = torch.as_tensor(deform(X, 1, random), device=device)
-        order = torch.as_tensor(random.permutation(len(X)), device=device)
-        for step in range(steps_an_epoch):
-            rate = rate_at((epoch * steps_an_epoch + step) / (epochs * steps_an_epoch))
-            for group in optimiser.param_groups:
-                group["lr"] = recipe.rate * rate
-            some = order[step * BATCH : (step + 1) * BATCH]
+        random = np.random.default_rng((seed, epoch))  # another's epochs draw otherwise
+        images = images_of(random)
+        order = torch.as_tensor(random.permutation(len(images)), device=images.device)
+        batches = order.split(BATCH)
+        for step, some in enumerate(batches):
             if len(some) == 1:  # a single image has no variance to normalise by
                 continue
-            scores = net(images[some].float() / 255)
+            for group, rate in zip(optimiser.param_groups, rates, strict=True):
+                group["lr"] = rate * rate_at((epoch + step / len(batches)) / epochs)
             optimiser.zero_grad()
-            torch.nn.functional.cross_entropy(scores, labels[some]).backward()
+            loss(images[some], some).backward()
             optimiser.step()
-    return net.to("cpu").eval()
 
 
 def rate_at(progress: float) -> float:

@@ -16,12 +16,16 @@ def slant(image: NDArray[Any]) -> tuple[float, float]:
     That is the covariance of row and column over the variance of the row, with the pixels of
     the image, (height, width, channels), for weights. (0, 0) where there is no such thing.
     """
-    total = rows = columns = squares = products = 0.0
+    total = rows = columns = squares = products = largest = 0.0
     height, width, n_channels = image.shape
+    for value in image.flat:
+        largest = max(largest, abs(np.float64(value)))
+    if largest == 0.0:
+        return 0.0, 0.0
     for i in range(height):
         for j in range(width):
             for channel in range(n_channels):
-                value = np.float64(image[i, j, channel])
+                value = np.float64(image[i, j, channel]) / largest  # sums stay finite
                 total += value
                 rows += value * i
                 columns += value * j

@@ -1,0 +1,89 @@
+"""Figs. 4 to 6: convergence on MNIST, the first templates, and what is misclassified."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .drawing import COLOURS, curve, labelled, panels
+from .experiment import Row
+from .lab import Lab
+from .mnist_recipes import data_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw(lab: Lab, rows: list[Row]) -> dict[str, Figure]:
+    """Return Figs. 4, 5 and 6."""
+    first = lab.records["expanded, seed 0"]["value"]
+    return {
+        "mnist-convergence": convergence(rows),
+        "mnist-templates": leading(first["templates"]),
+        "mnist-errors": mistakes(lab, first["wrong"]),
+    }
+
+
+def convergence(rows: list[Row]) -> Figure:
+    """Return Fig. 4: errors against rounds, whole and zoomed in."""
+    figure = panels(1, 2)
+    for colour, model in enumerate(("expanded", "plain", "beyond")):
+        some = [r for r in rows if r.get("model") == model]
+        rounds = sorted({r["round"] for r in some})
+        for kind, style in (("train", "--"), ("test", "-")):
+            means = [
+                100 * np.mean([r[f"{kind}_error"] for r in some if r["round"] == t]) for t in rounds
+            ]
+            if not means or (kind == "train" and model != "expanded"):
+                continue
+            for ax in figure.axes:
+                curve(ax, rounds, means, f"{model}, {kind}", colour, style)
+    labelled(figure.axes[0], "Convergence on MNIST", "rounds", "error, %")
+    labelled(figure.axes[1], "Zoomed in", "rounds", "error, %", legend=False)
+    for level in (0.47, 0.71):
+        figure.axes[1].axhline(level, color=COLOURS[5], linewidth=0.8, linestyle=":")
+    figure.axes[1].set_ylim(0.2, 2.0)
+    return figure
+
+
+def leading(templates: list[dict[str, Any]]) -> Figure:
+    """Return Fig. 5: the first templates with their masks, and their columns of W."""
+    figure = panels(1, 2, size=(5.6, 5.0))
+    left, right = figure.axes
+    across, side = 6, 24
+    height = -(-len(templates) // across) * side
+    sheet = np.full((height, across * 2 * side), np.nan)
+    for place, one in enumerate(templates):
+        row, column = (place // across) * side, (place % across) * 2 * side
+        mask = np.outer(one["down"], one["across"])
+        template = np.kron(np.array(one["template"]), np.ones((2, 2)))
+        for picture, shift in ((template, 0), (2 * mask - 1, side)):
+            span = np.abs(picture).max() or 1.0
+            high, wide = min(side - 2, picture.shape[0]), min(side - 2, picture.shape[1])
+            sheet[row : row + high, column + shift : column + shift + wide] = (
+                picture[:high, :wide] / span
+            )
+    left.imshow(sheet, cmap="gray")
+    left.set_axis_off()
+    left.set_title(f"(a) Leading {len(templates)} selected features")
+    W = np.array([one["weights"] for one in templates])
+    right.imshow(W, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
+    right.grid(visible=False)
+    right.set_xticks(range(W.shape[1]))
+    labelled(right, "(b) Corresponding columns of W", "digit", "feature", legend=False)
+    return figure
+
+
+def mistakes(lab: Lab, wrong: list[list[int]]) -> Figure:
+    """Return Fig. 6: the misclassified digits, each with its prediction and its label."""
+    data = data_of(lab)
+    across, wrong = 10, wrong[:80]
+    down = max(1, -(-len(wrong) // across))
+    figure = panels(down, across, size=(0.75, 0.85))
+    for ax in figure.axes:
+        ax.set_axis_off()
+    for ax, (index, predicted) in zip(figure.axes, wrong, strict=False):
+        ax.imshow(data.X_test[index].reshape(28, 28), cmap="gray_r")
+        ax.set_title(f"{predicted} ({data.y_test[index]})", fontsize=7, pad=2)
+    return figure

@@ -1,0 +1,119 @@
+"""Section 6, the first example: log2(k) bits tell k classes apart, and so do k indicators."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import scipy.sparse as sp
+
+from ..comparison import error_curve
+from ..datasets import make_shared_bits
+from ..pools import Columns
+from ..rivals import MixedNormClassifier
+from .both_examples import (
+    ALPHAS,
+    L1,
+    L2,
+    MIXED,
+    SHARE,
+    SHOWN,
+    listed,
+    means,
+    of_example,
+    penalised,
+    shareboost,
+    sizes,
+)
+from .drawing import curve, labelled
+from .experiment import Claim, Row, verdict
+from .lab import Lab
+
+EXAMPLE = "bits"
+SHARE_RAW, MIXED_SCALED = "ShareBoost, columns not scaled", "l∞/l1, columns in [-1, 1]"
+
+
+def measure(lab: Lab) -> list[Row]:
+    """Return the features that every method needs, for every number of classes."""
+    rows: list[Row] = []
+    for k in [4, 8, 16, 32, 64] if lab.quick else [2**bits for bits in range(2, 11)]:
+        for method in (SHARE, SHARE_RAW, L1, L2, MIXED, MIXED_SCALED):
+            fewest = partial(_fewest, method, k, lab.device)
+            found = lab.part(f"{EXAMPLE} {k} {method}", fewest, _search(method, k))
+            rows.append({"example": EXAMPLE, "size": k, "method": method, **found})
+    return rows
+
+
+def _search(method: str, k: int) -> dict[str, Any]:
+    """Return where a method's model of fewest features is looked for."""
+    bits = int(math.log2(k))
+    if method in (L1, L2):
+        return {"alphas": ALPHAS[method]}
+    scale = "maxabs" if method in (SHARE, MIXED_SCALED) else "none"
+    if method in (SHARE, SHARE_RAW):
+        return {"scale": scale, "n_features": 4 * bits}
+    # The path may end early: what is looked for is its model of fewest features.
+    return {"scale": scale, "n_features": 8 * bits, "path": 10, "path_ratio": 0.1}
+
+
+def _fewest(method: str, k: int, device: str | None) -> Row:
+    """Return the fewest features of a model that gets every row right."""
+    if method in (L1, L2):
+        X, y = make_shared_bits(k, n_repeats=1)
+        minima = penalised(method, sp.csr_array(X), y)  # of 1 + log2(k) entries a row
+        right = [minimum.n_features() for minimum in minima if minimum.errors == 0.0]
+        return {"features": min(right, default=None), "models": len(right)}
+    X, y = make_shared_bits(k)
+    search = _search(method, k)
+    clf: Any
+    if method in (SHARE, SHARE_RAW):
+        clf = shareboost(**search, device=device)
+    else:
+        clf = MixedNormClassifier(pool=Columns(scale=search.pop("scale")), **search)
+    found = error_curve(clf.fit(X, y), X, y)
+    models = int((found.errors == 0.0).sum())
+    return {"features": found.features_needed(0.0), "models": models}
+
+
+def draw(ax: Any, rows: list[Row]) -> None:
+    """Draw the features needed against the number of classes."""
+    own = of_example(rows, EXAMPLE)
+    ks = sizes(own)
+    for method, colour, style in SHOWN:
+        curve(ax, ks, means(own, method), method, colour, style)
+    curve(ax, ks, [math.log2(k) for k in ks], "log2(k)", 5, ":")
+    curve(ax, ks, ks, "k", 5, "--")
+    labelled(ax, "Shared bits", "classes k", "features for zero training error")
+
+
+def judge(rows: list[Row]) -> list[Claim]:
+    """Return what section 6 says of the first example."""
+    own = of_example(rows, EXAMPLE)
+    ks = sizes(own)
+    used = {method: means(own, method) for method in dict.fromkeys(row["method"] for row in own)}
+    most = [n >= k for method in (L1, L2) for k, n in zip(ks, used[method], strict=True)]
+    # The paper names no polynomial: the square, which is below k from 32 classes on.
+    few = [n <= math.log2(k) ** 2 for k, n in zip(ks, used[SHARE], strict=True)]
+    least = [n == math.log2(k) for k, n in zip(ks, used[MIXED], strict=True)]
+    return [
+        Claim(
+            "Shared bits: l1 and l2 penalties use at least k features, whatever their weight",
+            "k, or more",
+            f"l1 {listed(used[L1])}; l2 {listed(used[L2])} at k = {listed(ks)}",
+            verdict(all(most), any(most)),
+        ),
+        Claim(
+            "Shared bits: ShareBoost needs polylog(k) features",
+            "poly(log k)",
+            f"{listed(used[SHARE])}, where log2(k) bits suffice (columns not scaled: "
+            f"{listed(used[SHARE_RAW])})",
+            verdict(all(few), any(few)),
+        ),
+        Claim(
+            "Shared bits: the mixed norm finds the log2(k) bits for some weight",
+            "log2(k)",
+            f"{listed(used[MIXED])} (columns in [-1, 1]: {listed(used[MIXED_SCALED])})",
+            verdict(all(least), any(least)),
+        ),
+    ]
