@@ -121,15 +121,15 @@ def an_experiment(details=""):
 def test_the_text_tells_claims_effort_and_command(tmp_path):
     lab = Lab("nothing", tmp_path)
     lab.records = {
-        "a": {"seconds": 2.0, "machine": "this one", "warnings": []},
-        "b": {"seconds": 3.0, "machine": "this one", "warnings": ["early"]},
-        "c": {"seconds": 9.0, "machine": "that one", "warnings": []},
+        "a": {"seconds": 2.0, "machine": "this one", "device": None, "warnings": []},
+        "b": {"seconds": 3.0, "machine": "this one", "device": None, "warnings": ["early"]},
+        "c": {"seconds": 9.0, "machine": "that one", "device": "cuda", "warnings": []},
     }
     text = text_of(lab, an_experiment("| a | table |"), [], ["nothing.png"])
     assert "| it works | always | never | **does not hold** |" in text
     assert "| a | table |" in text
     assert "this one: 5 s for 2 parts" in text
-    assert "that one: 9 s for 1 part" in text
+    assert "that one, `--device cuda`: 9 s for 1 part" in text
     assert "1 search ended before" in text
     assert "`shareboost reproduce nothing`" in text
     assert "quick" not in text

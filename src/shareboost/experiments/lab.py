@@ -112,6 +112,7 @@ class Lab:
                 "warnings": told,
                 "seconds": round(time.perf_counter() - started, 1),
                 "machine": machine(self.device),
+                "device": self.device,
                 "version": __version__,
             }
             self._save(key)
@@ -144,9 +145,10 @@ class Lab:
     def _save(self, key: str) -> None:
         """Add a part to the file, which another process may have written to meanwhile."""
         parts = {**self._kept(), key: self.records[key]}
-        text = json.dumps({"quick": self.quick, "parts": parts}, indent=1)
+        lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in parts.items()]
+        text = ",\n".join(lines)  # a line a part
         new = self.file.with_suffix(f".{os.getpid()}.new")
-        new.write_text(text + "\n")
+        new.write_text(f'{{"quick": {json.dumps(self.quick)}, "parts": {{\n{text}\n}}}}\n')
         new.replace(self.file)
 
 

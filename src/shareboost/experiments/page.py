@@ -31,8 +31,8 @@ def text_of(lab: Lab, experiment: Experiment, rows: list[Row], pictures: Iterabl
     lines += [experiment.chosen.strip(), ""]
     if lab.quick:
         lines += ["A quick run, on samples: its figures say that it works, and no more.", ""]
-    options = (" --quick" if lab.quick else "") + (f" --device {lab.device}" if lab.device else "")
-    lines += [f"`shareboost reproduce {lab.name}{options}`", "", *_effort(lab), ""]
+    option = " --quick" if lab.quick else ""
+    lines += [f"`shareboost reproduce {lab.name}{option}`", "", *_effort(lab), ""]
     lines += [f"Points: [{lab.name}.csv]({lab.name}.csv).", ""]
     return "\n".join(lines)
 
@@ -41,7 +41,8 @@ def _effort(lab: Lab) -> list[str]:
     """Return which machine measured for how long."""
     spent: dict[str, list[float]] = defaultdict(list)
     for record in lab.records.values():
-        spent[record["machine"]].append(record["seconds"])
+        option = f", `--device {record['device']}`" if record["device"] else ""
+        spent[record["machine"] + option].append(record["seconds"])
     lines = [
         f"- {machine}: {sum(times):.0f} s for {counted(len(times), 'part')}"
         for machine, times in spent.items()
