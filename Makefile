@@ -5,7 +5,7 @@ BIN := .venv/bin
 SHAREBOOST_DATA ?= $(abspath ../shared/data)
 export SHAREBOOST_DATA
 
-.PHONY: demo test lint install evidence bench bench-quick clean
+.PHONY: demo test lint install evidence paper bench bench-quick clean
 
 demo: .venv/installed
 	@$(BIN)/python -m shareboost.demo
@@ -30,6 +30,10 @@ evidence: .venv/installed-bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0
 	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/rivals.py --adelie .venv/older/bin/python
+
+# docs/paper: the paper's figures and tables. Parts that are there already are not measured again.
+paper: .venv/installed-test
+	$(BIN)/shareboost reproduce all --out docs/paper
 
 # docs/benchmarks.md: speed beside peers and limits. The quick form takes less than 5 minutes.
 BENCH := $(BIN)/python benchmarks/bench.py --older .venv/older/bin/python
