@@ -13,9 +13,10 @@ _HEAD = """# The paper, reproduced
 
 Every figure and table of S. Shalev-Shwartz, Y. Wexler and A. Shashua, "ShareBoost: Efficient
 Multiclass Learning with Feature Sharing" (2011), run again with this library, and beside each
-claim of the paper what was measured and whether it holds. `shareboost reproduce` writes this page;
-the points of every figure lie beside it as CSV. (The paper's Fig. 1 is a drawing that motivates
-piece-wise linear functions; there is nothing in it to measure.)
+claim of the paper what was measured and whether it holds. `pip install 'shareboost[paper]'`, then
+`shareboost reproduce NAME` writes the figures, their points as CSV, a text, and this page.
+(The paper's Fig. 1 is a drawing that motivates piece-wise linear functions; there is nothing in it
+to measure.)
 
 """
 
