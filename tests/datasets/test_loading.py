@@ -42,3 +42,10 @@ def test_the_data_sets_have_the_published_shapes(data_set):
     assert isolet.X_train.shape == (6238, 617)
     assert isolet.X_test.shape == (1559, 617)
     assert len(np.unique(isolet.y_train)) == 26
+
+
+def test_a_folder_comes_before_the_environment(tmp_path, monkeypatch):
+    rows = np.arange(6).reshape(3, 2)
+    np.savez(tmp_path / "mnist.npz", X_train=rows, y_train=rows[:, 0], X_test=rows, y_test=rows[0])
+    monkeypatch.setenv("SHAREBOOST_DATA", str(tmp_path / "elsewhere"))
+    np.testing.assert_array_equal(load_dataset("mnist", tmp_path).X_train, rows)

@@ -122,7 +122,7 @@ def test_rows_go_to_the_device_and_predictions_come_back(tmp_path):
 
 
 def test_data_that_cannot_be_fetched_are_named(tmp_path, monkeypatch):
-    def unreachable(name):
+    def unreachable(name, folder):
         raise URLError("no such host")
 
     monkeypatch.setattr("shareboost.experiments.lab.load_dataset", unreachable)

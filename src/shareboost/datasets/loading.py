@@ -36,20 +36,21 @@ _ON_OPENML = {
 NAMES = (*_ON_OPENML, "chars", "chars_img")
 
 
-def load_dataset(name: str) -> Dataset:
+def load_dataset(name: str, folder: str | Path | None = None) -> Dataset:
     """Return a data set of the paper's experiments, nothing scaled or centred.
 
-    Reads ``$SHAREBOOST_DATA/<name>.npz`` where that exists (arrays ``X_train``,
-    ``y_train``, ``X_test``, ``y_test``), else fetches from OpenML and caches as
-    scikit-learn does.
+    Reads ``<folder>/<name>.npz`` where that exists (arrays ``X_train``, ``y_train``,
+    ``X_test``, ``y_test``), else fetches from OpenML and caches as scikit-learn does.
 
     Parameters
     ----------
     name : {"mnist", "pendigits", "satimage", "isolet", "chars", "chars_img"}
+    folder : path, optional
+        None takes ``$SHAREBOOST_DATA``.
     """
     if name not in NAMES:
         raise ValueError(f"name={name!r} is not a known data set: it takes one of {NAMES}.")
-    folder = os.environ.get("SHAREBOOST_DATA")
+    folder = os.environ.get("SHAREBOOST_DATA") if folder is None else folder
     if folder and (file := Path(folder) / f"{name}.npz").exists():
         with np.load(file) as arrays:
             return Dataset(*(arrays[field] for field in Dataset._fields))

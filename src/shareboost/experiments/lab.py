@@ -20,6 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import __version__
 from ..datasets import Dataset, load_dataset
+from ..validation import on_host
 
 Record = dict[str, Any]
 
@@ -72,14 +73,13 @@ class Lab:
 
     def load(self, name: str) -> Dataset:
         """Return a data set, from ``data`` where that is given."""
-        with _data_from(self.data):
-            try:
-                return load_dataset(name)
-            except URLError as error:
-                raise OSError(
-                    f"{name}.npz is in no folder that was named (--data, $SHAREBOOST_DATA), and "
-                    f"OpenML cannot be reached: {error.reason}."
-                ) from None
+        try:
+            return load_dataset(name, self.data)
+        except URLError as error:
+            raise OSError(
+                f"{name}.npz is in no folder that was named (--data, $SHAREBOOST_DATA), and "
+                f"OpenML cannot be reached: {error.reason}."
+            ) from None
 
     def place(self, X: Any) -> Any:
         """Return rows on the device, so that models predict there."""
@@ -91,7 +91,7 @@ class Lab:
 
     def fetch(self, found: Any) -> NDArray[Any]:
         """Return predictions on the host."""
-        return np.asarray(found.cpu() if hasattr(found, "cpu") else found)
+        return np.asarray(on_host(found))
 
     def part(self, key: str, measure: Callable[[], Any], settings: Any = None) -> Any:
         """Return what ``measure`` returns, or has returned: numbers and texts, fit for JSON.
@@ -165,23 +165,6 @@ def _kept_warnings() -> Iterator[list[str]]:
     for w in caught:
         if not issubclass(w.category, ConvergenceWarning):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-
-
-@contextmanager
-def _data_from(folder: Path | None) -> Iterator[None]:
-    """Let ``load_dataset`` look in a folder."""
-    if folder is None:
-        yield
-        return
-    before = os.environ.get("SHAREBOOST_DATA")
-    os.environ["SHAREBOOST_DATA"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["SHAREBOOST_DATA"]
-        else:
-            os.environ["SHAREBOOST_DATA"] = before
 
 
 def machine(device: str | None) -> str:

@@ -114,6 +114,11 @@ def learn(
     return Learned(found, n_masks * np.arange(masks.size) + masks, n_masks * masks.size)
 
 
+def features_of(clf: ShareBoostClassifier) -> Any:
+    """Return the chosen templates with their masks, in the order of ``selected_``."""
+    return clf.path_.at(clf.selected_.size).features
+
+
 @dataclass
 class Network:
     """A model of templates in torch: the same scores up to rounding, and gradients."""
@@ -133,7 +138,7 @@ class Network:
         def tensor(values: Array, learned: bool = True) -> Any:
             return torch.tensor(values, dtype=torch.float32, device=device, requires_grad=learned)
 
-        features: Any = clf.path_.at(clf.selected_.size).features
+        features = features_of(clf)
         shapes = [template.shape for template in features.templates]
         sizes = [
             [place for place, shape in enumerate(shapes) if shape == size]

@@ -17,7 +17,7 @@ from ..comparison import error_curve
 from ..datasets import Dataset, deform, deskew
 from ..pools import Templates
 from .lab import Lab
-from .learned_templates import Lessons, learn
+from .learned_templates import Lessons, features_of, learn
 from .samples import sample
 
 SHOWN = 30  # templates of Fig. 5
@@ -102,7 +102,7 @@ def trained(lab: Lab, data: Dataset, recipe: Recipe, seed: int) -> dict[str, Any
     }
     predicted = lab.fetch(clf.predict(lab.place(X_test)))
     wrong = np.flatnonzero(predicted != data.y_test)
-    features: Any = clf.path_.at(clf.selected_.size).features
+    features = features_of(clf)
     return {
         "errors": {name: found.tolist() for name, found in errors.items()},
         "wrong": [[int(i), int(predicted[i])] for i in wrong],
@@ -126,7 +126,7 @@ def words_of(recipe: Recipe) -> str:
 
 def multiply_adds(clf: ShareBoostClassifier) -> int:
     """Return the multiply-adds of one image: convolutions, masks and scores."""
-    features: Any = clf.path_.at(clf.selected_.size).features
+    features = features_of(clf)
     found = int(clf.coef_.size)
     chosen = zip(features.templates, features.down, features.across, strict=True)
     for template, down, across in chosen:
@@ -139,7 +139,7 @@ def pictures(clf: ShareBoostClassifier) -> list[dict[str, Any]]:
 
     The weights are those of the whole model, each column over its largest magnitude.
     """
-    features: Any = clf.path_.at(clf.selected_.size).features
+    features = features_of(clf)
     found = []
     for place in range(min(SHOWN, clf.selected_.size)):
         weights = clf.coef_[:, place]
