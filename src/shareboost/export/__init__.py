@@ -1,0 +1,1 @@
+"""Trained predictors for other places than Python."""

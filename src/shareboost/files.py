@@ -1,0 +1,69 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from contextlib import suppress
+
+
+def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:
+    """Write a file so that, whatever happens, it is there whole or as it was before.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Its folder must exist.
+    content : bytes
+    overwrite : bool, default=False
+        Whether a file that is there already may be replaced.
+
+    Raises
+    ------
+    TypeError
+        Where ``path`` is no path.
+    FileExistsError
+        Where there is a file and it may not be replaced.
+    OSError
+        Where the file cannot be written. What was there stays, and no other file is left.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
+    shown = os.fspath(path)
+    if os.path.isdir(shown):
+        raise IsADirectoryError(errno.EISDIR, "Cannot write a file: this is a folder", shown)
+    if not overwrite and os.path.lexists(shown):
+        raise FileExistsError(
+            errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
+        )
+    # A link is followed, so that its target is replaced, and not the link.
+    target = os.path.realpath(shown)
+    temporary = f"{target}.{threading.get_native_id()}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if overwrite:
+            os.replace(temporary, target)
+        else:
+            _place_new(temporary, target, shown)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _place_new(temporary: str, target: str, shown: str) -> None:
+    """Move a file to where there is none; one that came up meanwhile stays."""
+    try:
+        os.link(temporary, target)
+    except FileExistsError:
+        raise FileExistsError(
+            errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
+        ) from None
+    except OSError:  # a file system without links
+        os.replace(temporary, target)
+    else:
+        os.unlink(temporary)

@@ -1,0 +1,93 @@
+"""A plan computes what its model does, whatever the pool."""
+
+import naive_plan
+import numpy as np
+import pytest
+from every_pool import classifier, every_pool, some_digits
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+
+from shareboost import ShareBoostClassifier
+from shareboost.export.plan import Matches, Reads, Thresholds, plan_of
+from shareboost.pools import Columns, Templates, Union
+
+
+@every_pool
+@pytest.mark.parametrize("t", [0, 1, 5])
+def test_a_plan_has_the_scores_of_its_model(name, t):
+    X, y, _, _ = some_digits()
+    clf = classifier(5, name).fit(X, y).at(t)
+    plan = plan_of(clf)
+    np.testing.assert_allclose(
+        naive_plan.scores(plan, X[:20]), clf.decision_function(X[:20]), rtol=1e-4, atol=1e-5
+    )
+    places = np.concatenate([np.empty(0, int), *(part.places for part in plan.parts)])
+    np.testing.assert_array_equal(np.sort(places), np.arange(plan.n_columns))
+
+
+def test_a_union_of_templates_dissolves_into_its_parts():
+    X, y, _, _ = some_digits()
+    pool = Union([Columns(), Templates(5, patch_size=3, masks=2, sigma=2.0)])
+    clf = ShareBoostClassifier(8, pool=pool).fit(X, y)
+    plan = plan_of(clf)
+    assert {type(part) for part in plan.parts} == {Reads, Matches}
+    np.testing.assert_allclose(
+        naive_plan.scores(plan, X[:20]), clf.decision_function(X[:20]), rtol=1e-4, atol=1e-5
+    )
+
+
+def test_templates_and_masks_are_listed_once():
+    X, y, _, _ = some_digits()
+    pool = Templates(2, patch_size=3, masks=2, sigma=2.0)
+    (part,) = plan_of(ShareBoostClassifier(8, pool=pool, alpha=1e-3).fit(X, y)).parts
+    assert part.template.size == 8
+    assert len(part.templates) == len(part.masks_down) == len(part.masks_across) == 2
+
+
+def test_columns_far_from_zero_are_read_less_their_centre():
+    X, y, _, _ = some_digits()
+    X = X.copy()
+    X[:, ::2] += 10_000.0
+    clf = ShareBoostClassifier(10).fit(X, y)
+    plan = plan_of(clf)
+    far = clf.selected_ % 2 == 0
+    assert far.any()
+    assert not far.all()
+    np.testing.assert_array_equal(plan.offsets != 0, far)
+    np.testing.assert_allclose(naive_plan.scores(plan, X), clf.decision_function(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("threshold", [0.1, -0.1, 1 / 3, 1e-50, -1e-50, 2.0, 16777217.0])
+def test_float32_thresholds_test_float32_numbers_alike(threshold):
+    tests = Thresholds(np.arange(1), np.arange(1), np.array([threshold]))
+    near = np.float32(threshold)
+    for x in (
+        np.nextafter(near, np.float32(-np.inf)),
+        near,
+        np.nextafter(near, np.float32(np.inf)),
+    ):
+        assert (x <= tests.single[0]) == (np.float64(x) <= threshold)
+
+
+def test_what_has_no_plan_is_refused():
+    X, y, _, _ = some_digits()
+    with pytest.raises(NotFittedError):
+        plan_of(ShareBoostClassifier())
+    with pytest.raises(TypeError, match="LogisticRegression"):
+        plan_of(LogisticRegression())
+
+    clf = ShareBoostClassifier(2).fit(X, y)
+    clf.path_.features = NotExported()
+    with pytest.raises(TypeError, match="NotExported cannot be exported"):
+        plan_of(clf)
+
+
+class NotExported:
+    """Features of a pool that is not ours."""
+
+    ids = np.arange(64)
+    n_columns = 2
+    widths = np.ones(64, dtype=int)
+
+    def take(self, places):
+        return self
