@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from shareboost import ShareBoostClassifier
+from shareboost.datasets import edges
 from shareboost.experiments.learned_templates import Lessons, Network, learn
 from shareboost.pools import Templates
 
@@ -42,9 +43,34 @@ def test_the_network_has_the_models_scores(bars, model):
     np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-4, atol=1e-4)
 
 
+def test_the_network_takes_images_of_several_channels(bars):
+    X, y = bars
+    X = edges(X[:200], 3)
+    pool = Templates(5, image_shape=(12, 12, 3), patch_size=[3, 4], masks=2, n_patches=2000)
+    model = ShareBoostClassifier(4, pool=pool, alpha=1e-3).fit(X, y[:200])
+    with torch.no_grad():
+        scores = Network.of(model, None).scores(torch.as_tensor(X)).numpy()
+    np.testing.assert_allclose(scores, model.decision_function(X), rtol=1e-4, atol=1e-4)
+
+
+def test_dropped_features_are_left_out_and_the_others_make_up_for_them(bars, model):
+    X, _ = bars
+    net = Network.of(model, None)
+    images = torch.as_tensor(X[:2])
+    torch.manual_seed(0)
+    with torch.no_grad():
+        some = torch.stack([net.scores(images, 0.5) for _ in range(4000)])
+        whole = net.scores(images)
+    spread = some.std(dim=0)
+    assert spread.min() > 0
+    assert ((some.mean(dim=0) - whole).abs() < 5 * spread / 4000**0.5).all()
+
+
 def test_lessons_leave_sizes_and_lower_the_loss_of_a_model_of_the_same_features(bars, model):
     X, y = bars
-    lessons = Lessons(start=3, epochs=40, deformation={"elastic_alpha": 0.0})
+    lessons = Lessons(
+        start=3, epochs=40, batch=250, dropped=0.0, deformation={"elastic_alpha": 0.0}
+    )
     found = learn(model, X[:300], y[:300], lessons, 0, None)
     features = model.path_.at(3).features
     assert sum(len(some) for some in found.templates) == 3
@@ -68,7 +94,7 @@ def test_learned_templates_keep_their_masks(bars, model):
 
 def test_a_seed_names_the_lessons(bars, model):
     X, y = bars
-    lessons = Lessons(epochs=1)
+    lessons = Lessons(epochs=1, batch=100)
     first, again, other = (
         learn(model, X[:200], y[:200], lessons, seed, None).templates for seed in (0, 0, 1)
     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -145,6 +147,7 @@ def descend(
     images_of: Callable[[np.random.Generator], Any],
     epochs: int,
     seed: int,
+    batch: int = BATCH,
 ) -> None:
     """Follow the gradient with steps that grow in the first tenth and shrink as a cosine after it.
 
@@ -155,16 +158,22 @@ def descend(
     loss : callable
         Of some images and of their places among all.
     images_of : callable
-        Returns the images of an epoch; the generator is the epoch's.
+        Returns the images of an epoch; the generator is the epoch's. It is called in a thread
+        of its own, an epoch ahead.
     epochs, seed : int
+    batch : int, default=250
+        Images of a step.
     """
     torch = import_torch()
     rates = [group["lr"] for group in optimiser.param_groups]
-    for epoch in range(epochs):
+
+    def drawn(epoch: int) -> tuple[Any, Any]:
         random = np.random.default_rng((seed, epoch))  # another's epochs draw otherwise
         images = images_of(random)
-        order = torch.as_tensor(random.permutation(len(images)), device=images.device)
-        batches = order.split(BATCH)
+        return images, torch.as_tensor(random.permutation(len(images)), device=images.device)
+
+    for epoch, (images, order) in enumerate(_made_ahead(drawn, epochs)):
+        batches = order.split(batch)
         for step, some in enumerate(batches):
             if len(some) == 1:  # a single image has no variance to normalise by
                 continue
@@ -173,6 +182,17 @@ def descend(
             optimiser.zero_grad()
             loss(images[some], some).backward()
             optimiser.step()
+
+
+def _made_ahead(make: Callable[[int], Any], n: int) -> Iterator[Any]:
+    """Yield ``make(0)`` to ``make(n - 1)``, each made in a thread while the last is in use."""
+    with ThreadPoolExecutor(1) as thread:
+        made: deque[Any] = deque()
+        for number in range(n + 1):
+            if number < n:
+                made.append(thread.submit(make, number))
+            if number > 0:
+                yield made.popleft().result()
 
 
 def rate_at(progress: float) -> float:
