@@ -22,7 +22,7 @@ import numpy as np
 from shareboost.datasets import load_dataset
 from shareboost.experiments import Lab
 from shareboost.experiments.learned_templates import Lessons
-from shareboost.experiments.mnist_recipes import Recipe
+from shareboost.experiments.mnist_recipes import BEYOND, Recipe
 
 HELD_OUT = 10_000
 ROUNDS = (75, 150, 305)
@@ -34,6 +34,8 @@ PAPER = Recipe(305, 5)
 WEAKER = replace(PAPER, deformation=E16)
 SIZES = replace(PAPER, deformation=TURNED, pool={"patch_size": [5, 7, 9]})
 UPRIGHT = replace(SIZES, upright=True)
+MANY = replace(WEAKER, pool={"n_templates": 3000})
+LESSONS = Lessons(305, 60, deformation=TURNED)
 RECIPES = {
     "elastic 24": PAPER,
     "elastic 32": replace(PAPER, deformation={"elastic_alpha": 32.0}),
@@ -75,12 +77,20 @@ RECIPES = {
         pool={"patch_size": [5, 7, 9, 11], "n_templates": 1500},
         parameters={"margin": 3.0},
     ),
-    "learned": replace(PAPER, deformation=TURNED, lessons=Lessons(305, 30, deformation=TURNED)),
-    "learned, sizes 5 7 9": replace(SIZES, lessons=Lessons(305, 30, deformation=TURNED)),
-    "learned, sizes 5 7 9, upright": replace(UPRIGHT, lessons=Lessons(305, 30, deformation=TURNED)),
-    "400 learned, sizes 5 7 9, upright": replace(
-        UPRIGHT, lessons=Lessons(400, 30, deformation=TURNED)
+    "elastic 16, 3000 templates, margin 3": replace(MANY, parameters={"margin": 3.0}),
+    "elastic 16, 3000 templates, rule newton": replace(MANY, parameters={"rule": "newton"}),
+    "elastic 16, 3000 templates, rule newton, 10 copies": replace(
+        MANY, copies=10, parameters={"rule": "newton"}
     ),
+    "edges, sizes 5 7 9": replace(SIZES, directions=8),
+    "edges, sizes 5 7 9, upright": replace(UPRIGHT, directions=8),
+    "learned": replace(PAPER, lessons=LESSONS),
+    "learned, sizes 5 7 9": replace(SIZES, lessons=LESSONS),
+    "learned edges, elastic 24, sizes 5 7 9 11": replace(
+        BEYOND, pool={"patch_size": [5, 7, 9, 11], "n_templates": 500}
+    ),
+    "learned edges, elastic 24, sizes 7 9 11 13": BEYOND,
+    "learned edges, elastic 24, sizes 7 9 11 13, upright": replace(BEYOND, upright=True),
 }
 
 

@@ -80,18 +80,15 @@ class Recipe:
 
 
 PLAIN = Recipe(266)
-# The paper's number of copies and its kind of pool; how strong its deformations were it does not
-# say. Three times as many templates, and the second-order rule.
-EXPANDED = Recipe(
-    305, 5, {"elastic_alpha": 16.0}, {"n_templates": 3000}, parameters={"rule": "newton"}
-)
+# The paper's pool and number of copies; how strong its deformations were it does not say.
+EXPANDED = Recipe(305, 5, {"elastic_alpha": 16.0}, parameters={"margin": 3.0})
 # Beyond the paper: as many templates, but learned, of edges instead of pixels, of several sizes.
 STRONG = {"elastic_alpha": 24.0, "rotation": 11.0, "scale": 0.12, "shear": 0.12}
 BEYOND = Recipe(
     305,
     5,
     STRONG,
-    {"patch_size": [5, 7, 9, 11], "n_templates": 500},
+    {"patch_size": [7, 9, 11, 13], "n_templates": 300, "n_patches": 100_000},
     directions=8,
     lessons=Lessons(305, 60, deformation=STRONG),
 )
