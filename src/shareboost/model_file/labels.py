@@ -113,8 +113,8 @@ def _test_of(dtype: np.dtype[Any]) -> Callable[[Any], bool]:
     if dtype.kind == "b":
         return lambda value: isinstance(value, bool)
     if dtype.kind == "f":
-        most = np.finfo(dtype).max
-        return lambda value: _is_plain_number(value) and bool(abs(value) <= most)
+        most = math.inf if dtype.itemsize > 8 else float(np.finfo(dtype).max)
+        return lambda value: _is_plain_number(value) and abs(value) <= most
     if dtype.kind == "O":
         return lambda value: isinstance(value, (str, bool)) or _is_plain_number(value)
     bounds = np.iinfo(np.int64 if dtype.kind in "mM" else dtype)

@@ -98,7 +98,11 @@ def path_from_plain(value: Any, training: Any, saved: Saved) -> Path:
     )
     start, *others = rounds
     finish = others.pop() if finished else None
-    return Path(start=start, rounds=others, finish=finish, **shared)
+    path = Path(start=start, rounds=others, finish=finish, **shared)
+    selected = tuple(saved.model.features.ids.tolist())
+    if len(selected) > len(path) or path.step(len(selected)).atoms != selected:
+        raise ModelFormatError("path has no round with the features of the model")
+    return path
 
 
 def _check_alone(rounds: list[Round], finished: bool, weights: Any, saved: Saved) -> None:

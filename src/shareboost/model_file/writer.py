@@ -19,7 +19,7 @@ from .features import features_to_plain
 from .parameters import parameters_to_plain
 from .paths import path_to_plain, training_to_plain
 from .reader import model_of
-from .text import Document, to_bytes
+from .text import LARGEST_FILE, Document, to_bytes
 
 if TYPE_CHECKING:
     from ..classifier import ShareBoostClassifier
@@ -68,13 +68,16 @@ def save_model(
 def content_of(model: Any, whole_path: bool) -> bytes:
     """Return the file of a fitted classifier."""
     content = to_bytes(_document(model, whole_path))
+    if len(content) > LARGEST_FILE:
+        shorter = "set whole_path=False, or " if whole_path else ""
+        raise ValueError(
+            f"The file would have {len(content):,} bytes, and a model file has at most "
+            f"{LARGEST_FILE:,}: {shorter}save at(t) of fewer features."
+        )
     try:
         model_of(content)  # so that no file is written that could not be read
     except ModelFormatError as error:
-        advice = ", or set whole_path=False" if whole_path else ""
-        raise ValueError(
-            f"The classifier does not fit a model file: {error}. Use fewer features{advice}."
-        ) from error
+        raise ValueError(f"A model file cannot hold this classifier: {error}.") from error
     return content
 
 
