@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ModelFormatError
-from .text import shown
+from .text import LARGEST_FILE, shown
 
 # The types that a file has, all little-endian: booleans are bytes of 0 and 1.
 INTEGERS = np.dtype("<i8")
@@ -54,6 +54,9 @@ def from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) -> NDA
     ):
         takes = ", ".join("any" if length is None else str(length) for length in shape)
         raise ModelFormatError(f"{name} has not the shape ({takes}) that it takes")
+    # An array without any number has lengths too, which NumPy multiplies.
+    if math.prod(length or 1 for length in told) * dtype.itemsize > LARGEST_FILE:
+        raise ModelFormatError(f"{name} has a shape that no file has room for")
     n_bytes = math.prod(told) * dtype.itemsize
     text = value["base64"]
     if len(text) != -(-n_bytes // 3) * 4:

@@ -24,7 +24,7 @@ from ..pools.pieces import FORMS
 from . import labels
 from .arrays import FLOATS, INTEGERS, SINGLES, to_plain
 from .errors import ModelFormatError
-from .fields import Fields
+from .fields import LARGEST_INTEGER, Fields
 
 MOST_ATOMS = 100_000
 DEEPEST_UNION = 8
@@ -72,10 +72,12 @@ def features_from_plain(value: Any, name: str, n_inputs: int, depth: int = 0) ->
     kind = KINDS.get(told) if isinstance(told, str) else None
     if kind is None:
         raise ModelFormatError(f"{name} has no kind that is one of {', '.join(KINDS)}")
-    found = kind.read(Fields(value, name, ("kind", *kind.keys)), n_inputs, depth)
-    if found.ids.size > MOST_ATOMS:
-        raise ModelFormatError(f"{name} has {found.ids.size} features: at most {MOST_ATOMS:,}")
-    return found
+    return kind.read(Fields(value, name, ("kind", *kind.keys)), n_inputs, depth)
+
+
+def _ids(fields: Fields, key: str = "ids", high: int = LARGEST_INTEGER) -> NDArray[np.intp]:
+    """Return the numbers of the atoms."""
+    return fields.unlike(key, high, MOST_ATOMS)
 
 
 def _write_columns(features: ColumnFeatures) -> Plain:
@@ -83,7 +85,7 @@ def _write_columns(features: ColumnFeatures) -> Plain:
 
 
 def _read_columns(fields: Fields, n_inputs: int, depth: int) -> ColumnFeatures:
-    return ColumnFeatures(fields.unlike("columns", None, n_inputs - 1))
+    return ColumnFeatures(_ids(fields, "columns", n_inputs - 1))
 
 
 def _write_groups(features: GroupFeatures) -> Plain:
@@ -96,8 +98,8 @@ def _write_groups(features: GroupFeatures) -> Plain:
 
 
 def _read_groups(fields: Fields, n_inputs: int, depth: int) -> GroupFeatures:
-    ids = fields.unlike("ids", None, n_inputs - 1)
-    columns = fields.unlike("columns", None, n_inputs - 1)
+    ids = _ids(fields, high=n_inputs - 1)
+    columns = fields.unlike("columns", n_inputs - 1)
     sizes = fields.integers("sizes", ids.size, 1, columns.size)
     own = labels.from_plain(fields["labels"], fields.named("labels"))
     if sizes.sum() != columns.size or own.size != ids.size:
@@ -116,7 +118,7 @@ def _write_stumps(features: StumpFeatures) -> Plain:
 
 
 def _read_stumps(fields: Fields, n_inputs: int, depth: int) -> StumpFeatures:
-    ids = fields.unlike("ids", None)
+    ids = _ids(fields)
     return StumpFeatures(
         ids,
         fields.integers("columns", ids.size, 0, n_inputs - 1),
@@ -135,7 +137,7 @@ def _write_products(features: ProductFeatures) -> Plain:
 
 
 def _read_products(fields: Fields, n_inputs: int, depth: int) -> ProductFeatures:
-    ids = fields.unlike("ids", None)
+    ids = _ids(fields)
     left = fields.integers("left", ids.size, -1, n_inputs - 1)
     right = fields.integers("right", ids.size, 0, n_inputs - 1)
     if (left > right).any():
@@ -157,7 +159,7 @@ def _write_pieces(features: PieceFeatures) -> Plain:
 
 
 def _read_pieces(fields: Fields, n_inputs: int, depth: int) -> PieceFeatures:
-    ids = fields.unlike("ids", None)
+    ids = _ids(fields)
     return PieceFeatures(
         ids,
         fields.integers("numbers", ids.size),
@@ -189,7 +191,7 @@ def _write_templates(features: TemplateFeatures) -> Plain:
 
 
 def _read_templates(fields: Fields, n_inputs: int, depth: int) -> TemplateFeatures:
-    ids = fields.unlike("ids", None)
+    ids = _ids(fields)
     shape = _image_shape(fields, n_inputs)
     height, width, channels = shape
     templates = _unstacked(fields, "templates", "template", ids.size, (None, None, channels))
@@ -253,7 +255,10 @@ def _unstacked(
     stacks = {str(number): stack for number, stack in enumerate(fields.list(key))}
     numbered = Fields(stacks, fields.named(key), stacks)
     for number in stacks:
-        different += list(numbered.floats(number, (None, *shape), SINGLES))
+        stack = numbered.floats(number, (None, *shape), SINGLES)
+        if len(different) + len(stack) > n:
+            raise ModelFormatError(f"{fields.named(key)} has more arrays than there are features")
+        different += list(stack)
     return [different[place] for place in fields.integers(index, n, 0, len(different) - 1)]
 
 
@@ -267,7 +272,7 @@ def _write_union(features: UnionFeatures) -> Plain:
 
 
 def _read_union(fields: Fields, n_inputs: int, depth: int) -> UnionFeatures:
-    ids = fields.unlike("ids", None)
+    ids = _ids(fields)
     names, plain = fields.texts("names"), fields.list("members")
     if not plain or len(names) != len(plain):
         raise ModelFormatError(f"{fields.name} takes a name for each member, and at least one")

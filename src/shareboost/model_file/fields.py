@@ -14,6 +14,8 @@ from .errors import ModelFormatError
 from .text import shown
 
 LARGEST_INTEGER = (1 << 62) - 1
+# Integers of an array that may be of any length.
+MOST_INTEGERS = 1 << 21
 
 Value = TypeVar("Value")
 
@@ -113,14 +115,20 @@ class Fields:
     ) -> NDArray[np.intp]:
         """Return an array of n integers of the range, (n,)."""
         found = arrays.from_plain(self[key], self.named(key), arrays.INTEGERS, (n,))
+        if n is None and found.size > MOST_INTEGERS:
+            raise ModelFormatError(f"{self.named(key)} has more than {MOST_INTEGERS:,} integers")
         if found.size and not (low <= found.min() and found.max() <= high):
             raise ModelFormatError(f"{self.named(key)} takes integers from {low} to {high}")
         return found.astype(np.intp, copy=False)
 
-    def unlike(self, key: str, n: int | None, high: int = LARGEST_INTEGER) -> NDArray[np.intp]:
-        """Return an array of n integers from 0, no two of them alike, (n,)."""
-        found = self.integers(key, n, 0, high)
-        if np.unique(found).size < found.size:
+    def unlike(
+        self, key: str, high: int = LARGEST_INTEGER, most: int = MOST_INTEGERS
+    ) -> NDArray[np.intp]:
+        """Return an array of up to so many integers from 0, no two of them alike, (n,)."""
+        found = self.integers(key, None, 0, high)
+        if found.size > most:
+            raise ModelFormatError(f"{self.named(key)} has {found.size} integers: at most {most:,}")
+        if any_twice(found):
             raise ModelFormatError(f"{self.named(key)} has an integer that comes twice")
         return found
 
@@ -156,6 +164,12 @@ class Fields:
         if found.max(initial=0) > 1:
             raise ModelFormatError(f"{self.named(key)} takes bytes of 0 and 1")
         return found.astype(bool)
+
+
+def any_twice(integers: NDArray[np.integer]) -> bool:
+    """Return whether an integer comes twice."""
+    ordered = np.sort(integers)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def checked_text(value: Any, name: str) -> str:

@@ -148,7 +148,7 @@ def _saved(fields: Fields, n_inputs: int, n_classes: int) -> tuple[Saved, float]
     """Return the features, the model of some of them, and its cost."""
     features = features_from_plain(fields["features"], "features", n_inputs)
     own = Fields(fields["model"], "model", MODEL_KEYS)
-    chosen = features.take(own.unlike("chosen", None, features.ids.size - 1))
+    chosen = features.take(own.unlike("chosen", features.ids.size - 1))
     model = Model(
         chosen,
         own.floats("coef", (n_classes, chosen.n_columns)),

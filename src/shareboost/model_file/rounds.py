@@ -14,7 +14,7 @@ from ..pools import Features
 from ..refit import Status
 from .arrays import FLAGS, FLOATS, INTEGERS, from_plain, to_plain
 from .errors import ModelFormatError
-from .fields import Fields
+from .fields import Fields, any_twice
 
 # What a round tells, by its name in the file: finite numbers, and numbers that may be NaN.
 FINITE = ("loss", "objective", "seconds", "cost")
@@ -25,7 +25,8 @@ KEYS = (
     *("atom", "iterations", "advice", "advices", "fell_back", "has_plain"),
     *("n_atoms", "atoms", "n_swaps", "swaps"),
 )
-MOST_ROUNDS = 100_000
+MOST_ROUNDS = 10_000
+MOST_SWAPS = 100_000
 NO_WEIGHTS = np.empty((0, 0))
 
 
@@ -129,7 +130,7 @@ def _atoms(fields: Fields, n: int, n_main: int, features: Features) -> list[tupl
     main = atoms[: stops[n_main]]
     round_of = np.repeat(np.arange(n_main), np.diff(stops[: n_main + 1]))
     twice = round_of * (1 << 32) + np.searchsorted(np.sort(features.ids), main)
-    if not np.isin(main, features.ids).all() or np.unique(twice).size < twice.size:
+    if not np.isin(main, features.ids).all() or any_twice(twice):
         raise ModelFormatError(
             f"{fields.named('atoms')} takes atoms of the features, each once a round"
         )
@@ -144,8 +145,10 @@ def _atoms(fields: Fields, n: int, n_main: int, features: Features) -> list[tupl
 def _swaps(fields: Fields, n: int) -> list[tuple[tuple[int, int], ...]]:
     """Return the exchanges of each round, (out, in)."""
     swaps = from_plain(fields["swaps"], fields.named("swaps"), INTEGERS, (None, 2))
-    if swaps.min(initial=0) < 0:
-        raise ModelFormatError(f"{fields.named('swaps')} takes integers from 0")
+    if len(swaps) > MOST_SWAPS or swaps.min(initial=0) < 0:
+        raise ModelFormatError(
+            f"{fields.named('swaps')} takes up to {MOST_SWAPS:,} pairs of integers from 0"
+        )
     stops = _stops(fields, "n_swaps", n, len(swaps))
     return [
         tuple((out, into) for out, into in swaps[start:stop].tolist())

@@ -21,7 +21,7 @@ VERSION = 1
 LARGEST_FILE = 64 << 20  # bytes
 LARGEST_TEXT = 8 << 20  # bytes of all but the arrays
 MOST_ARRAYS = 10_000
-MOST_VALUES = 1_000_000
+MOST_VALUES = 500_000
 LONGEST_INTEGER = 20  # digits and sign: a 64-bit integer
 
 _ARRAY_KEY = b'"base64"'
