@@ -73,7 +73,7 @@ def path_from_plain(value: Any, training: Any, saved: Saved) -> Path:
         "intercept": fields.flag("intercept"),
         "centers": saved.centers,
         "scales": saved.scales,
-        "n_atoms": fields.integer("n_atoms"),
+        "n_atoms": fields.integer("n_atoms", int(saved.features.ids.max(initial=0)) + 1),
         "n_rows": n_rows,
         "stop_reason": fields.optional("stop_reason", lambda k: fields.one_of(k, STOP_REASONS)),
         "shaped_by": _digests(fields),
