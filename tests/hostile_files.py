@@ -64,11 +64,8 @@ def files(whole, alone):
         "a long integer": lambda: b'{"format":' + b"7" * (LARGEST_TEXT - 20) + b"}",
         "a long number": lambda: b'{"format":0.' + b"7" * (LARGEST_TEXT - 20) + b"}",
         "a long text": lambda: b'{"format":"\\ud83d\\ude00' + b"a" * (LARGEST_TEXT - 40) + b'"}',
-        "spaces": lambda: b" " * LARGEST_FILE,
-        "quotes": lambda: b'"' * LARGEST_FILE,
         "backslashes": lambda: b'"' + b"\\" * (LARGEST_TEXT - 2) + b'"',
         "many arrays": lambda: b'{"base64":"",' * (LARGEST_FILE // 13),
-        "array keys": lambda: b'"base64"' * (LARGEST_FILE // 8),
         "an array of spaces": lambda: b'{"base64"' + b" " * (LARGEST_FILE - 9),
         "an array of the file's size": lambda: changed(model__coef=zeros(ROOM, [3, ROOM // 24])),
         "a claim of much": lambda: changed(model__coef=zeros(24, [3, 1 << 60])),
@@ -82,8 +79,6 @@ def files(whole, alone):
             path__rounds__swaps=zeros(ROOM, [ROOM // 16, 2], "<i8"),
             path__rounds__n_swaps=array([0, ROOM // 16, 0, 0, 0]),
         ),
-        "many rounds": lambda: changed(path__rounds__atom=zeros(ROOM, [ROOM // 8], "<i8")),
-        "many features": lambda: changed(features__columns=zeros(ROOM, [ROOM // 8], "<i8")),
         "rounds without features": lambda: changed(
             **{
                 f"path__rounds__{key}": zeros(8 * N_ROUNDS, [N_ROUNDS], dtype)
@@ -146,9 +141,6 @@ def files(whole, alone):
         "many losses": lambda: changed(training__losses=zeros(ROOM, [ROOM // 8])),
         "many late rounds": lambda: changed(training__not_converged=[0] * (MOST_VALUES - 9999)),
         "many parameters": lambda: changed(parameters__costs={"list": [0] * (MOST_VALUES - 9999)}),
-        "an array among parameters": lambda: changed(
-            parameters__costs={"array": zeros(ROOM, [1, ROOM // 8])}
-        ),
         "two large arrays": lambda: changed(
             path__weights__values=zeros(HALF * 24, [HALF * 3]),
             training__losses=zeros(HALF * 24, [HALF * 3]),
