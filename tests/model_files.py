@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,11 +53,26 @@ def assert_same_path(one, two, X):
     assert one.path_.n_atoms == two.path_.n_atoms
     assert one.path_.n_rows == two.path_.n_rows
     assert one.path_.to_frame().equals(two.path_.to_frame())
+    assert one.path_.shaped_by == two.path_.shaped_by
+    paths = [[path.start, *path.rounds, path.finish] for path in (one.path_, two.path_)]
+    for a, b in zip(*paths, strict=True):
+        assert_same_round(a, b)
     for a, b in zip(one.staged_decision_function(X), two.staged_decision_function(X), strict=True):
         assert_same_bits(a, b)
     for t in range(len(one.path_) + 1):
         assert_same_attributes(one.at(t), two.at(t))
         assert_same_bits(one.at(t).decision_function(X), two.at(t).decision_function(X))
+
+
+def assert_same_round(one, two):
+    """All of a round, its plain partner included."""
+    assert (one is None) == (two is None)
+    if one is None:
+        return
+    assert_same_bits(one.W, two.W)
+    assert_same_round(one.plain, two.plain)
+    own, others = (replace(round_, W=None, plain=None) for round_ in (one, two))
+    assert repr(own) == repr(others)  # NaN is not equal to itself
 
 
 def document_of(clf, whole_path=True):

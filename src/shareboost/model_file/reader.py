@@ -17,7 +17,7 @@ from .features import features_from_plain
 from .fields import Fields
 from .parameters import parameters_from_plain
 from .paths import Saved, path_from_plain
-from .text import LARGEST_FILE, from_bytes
+from .text import LARGEST_FILE, check_size, from_bytes
 
 if TYPE_CHECKING:
     from ..classifier import ShareBoostClassifier
@@ -102,9 +102,11 @@ def model_of(content: bytes) -> ShareBoostClassifier:
 def _content(path: str | os.PathLike[str]) -> bytes:
     """Return the bytes of a file, no more than a model may have."""
     with open(path, "rb", opener=_open) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
             raise ModelFormatError("it is no ordinary file")
-        return file.read(LARGEST_FILE + 1)
+        check_size(found.st_size)
+        return file.read(LARGEST_FILE + 1)  # of one that grows meanwhile, too much to be taken
 
 
 def _open(path: str, flags: int) -> int:

@@ -74,7 +74,9 @@ def rounds_from_plain(value: Any, name: str, features: Features) -> list[Round]:
     fields = Fields(value, name, KEYS)
     atom = fields.integers("atom", None, -1)
     n = atom.size
-    has_plain = fields.flags("has_plain", min(n, MOST_ROUNDS))
+    if n > MOST_ROUNDS:
+        raise ModelFormatError(f"{name} has {n} rounds: at most {MOST_ROUNDS:,}")
+    has_plain = fields.flags("has_plain", n)
     n_main = n - int(has_plain.sum())
     if n_main < 1 or has_plain[n_main:].any():
         raise ModelFormatError(f"{name} has not as many rounds as has_plain asks for")
@@ -101,7 +103,7 @@ def rounds_from_plain(value: Any, name: str, features: Features) -> list[Round]:
     beside = iter(every[n_main:])
     return [
         replace(round_, plain=next(beside)) if has else round_
-        for round_, has in zip(every[:n_main], has_plain.tolist(), strict=False)
+        for round_, has in zip(every[:n_main], has_plain[:n_main].tolist(), strict=True)
     ]
 
 
@@ -187,5 +189,5 @@ def with_weights(
     beside = iter(every[len(rounds) :])
     return [
         replace(round_, W=W, plain=round_.plain and replace(round_.plain, W=next(beside)))
-        for round_, W in zip(rounds, every, strict=False)
+        for round_, W in zip(rounds, every[: len(rounds)], strict=True)
     ]

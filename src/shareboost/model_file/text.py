@@ -46,10 +46,7 @@ def from_bytes(content: bytes) -> Document:
     ModelFormatError
         For what is no JSON object of this format and version, or beyond the limits.
     """
-    if len(content) > LARGEST_FILE:
-        raise ModelFormatError(
-            f"the file has {len(content):,} bytes: a model file has at most {LARGEST_FILE:,}"
-        )
+    check_size(len(content))
     if not content.isascii():
         raise ModelFormatError("the file has bytes that are not ASCII, as all of a model file are")
     text, arrays = _without_arrays(content)
@@ -59,6 +56,14 @@ def from_bytes(content: bytes) -> Document:
     _check_version(document.pop("version", None))
     _check_sum(content, document.pop("crc32", None))
     return document
+
+
+def check_size(n_bytes: int) -> None:
+    """Raise where a file is too large."""
+    if n_bytes > LARGEST_FILE:
+        raise ModelFormatError(
+            f"the file has {n_bytes:,} bytes: a model file has at most {LARGEST_FILE:,}"
+        )
 
 
 def _dumps(value: Any) -> str:
