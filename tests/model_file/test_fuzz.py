@@ -9,6 +9,7 @@ from mutated_files import documents, file_of, mutated
 from sklearn.base import clone
 
 from shareboost import ModelFormatError, load_model
+from shareboost.path_of_one import PathOfOne
 
 N_FILES = 20_000
 N_CHUNKS = 20
@@ -36,8 +37,9 @@ def exercise(clf, thoroughly):
         assert len(clf.get_feature_names_out()) == clf.coef_.shape[1]
     assert len(list(clf.staged_predict(X))) == len(clf.path_)
     assert len(clf.path_.to_frame()) == len(clf.path_)
-    for t in range(len(clf.path_) + 1) if len(clf.path_.n_features) > 1 else ():
-        clf.at(t).predict(X)
+    alone = isinstance(clf.path_, PathOfOne)
+    for t in [clf.selected_.size] if alone else range(len(clf.path_) + 1):
+        assert clf.at(t).predict(X).shape == (3,)
     assert repr(clf.path_).startswith("<Path of")
     assert repr(clone(clf)) == repr(clf)
 

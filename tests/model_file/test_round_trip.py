@@ -1,18 +1,24 @@
 """What is loaded is what was saved, to the last bit, whatever the pool."""
 
+import warnings
 from functools import cache
 
+import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from every_pool import POOLS_TO_TEST, classifier, every_pool, some_digits
+from hypothesis import given, settings
 from model_files import assert_same_answers, assert_same_attributes, assert_same_path
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
 from shareboost.export.plan import plan_of
 from shareboost.model_file import save_model
+from shareboost.model_file.reader import model_of
+from shareboost.model_file.writer import content_of
 from shareboost.pools import Columns, Groups, Products, Stumps, Templates, Union
 
 X, Y, _, _ = some_digits()
@@ -160,6 +166,31 @@ def test_a_model_trained_on_a_tensor_is_saved_like_any_other(tmp_path):
     assert_same_attributes(clf, loaded)
     assert_same_answers(clf, loaded, X)
     assert torch.equal(loaded.decision_function(tensor), clf.decision_function(tensor))
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    pool=st.sampled_from(["columns", "stumps", "products", "pieces"]),
+    n_classes=st.integers(2, 4),
+    dtype=st.sampled_from([np.float32, np.float64, np.int16]),
+    settings=st.fixed_dictionaries(
+        {"fit_intercept": st.booleans(), "swap": st.booleans(), "margin": st.floats(0, 2)}
+    ),
+)
+def test_any_small_model_comes_back(seed, pool, n_classes, dtype, settings):
+    rng = np.random.default_rng(seed)
+    rows = (10 * rng.normal(size=(30, 5))).astype(dtype)
+    y = np.arange(30) % n_classes
+    clf = ShareBoostClassifier(3, pool=pool, alpha=1e-2, max_iter=20, **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        clf.fit(rows, y)
+    for whole_path in (False, True):
+        loaded = model_of(content_of(clf, whole_path))
+        assert_same_attributes(clf, loaded)
+        assert_same_answers(clf, loaded, rows)
+    assert_same_path(clf, loaded, rows)
 
 
 def test_the_function_saves_as_the_method_does(tmp_path):
