@@ -77,8 +77,11 @@ def test_types_that_no_file_holds_are_refused(labels):
 
 
 def test_objects_that_no_file_holds_are_refused():
-    with pytest.raises(TypeError, match="y has an object"):
-        to_plain(np.array([(1, 2), None], dtype=object), "y")
+    for labels in (np.array([(1, 2), None], dtype=object), np.array(["NaT", "2020"], "M8[Y]")):
+        with pytest.raises(TypeError, match="y has a value that a model file cannot hold"):
+            to_plain(labels, "y")
+    with pytest.raises(TypeError, match="y has a value that a model file cannot hold"):
+        to_plain(np.array([1.0, np.inf]), "y")
     with pytest.raises(ValueError, match="y has numbers that float64 does not hold"):
         to_plain(np.array([1, 2], dtype=np.longdouble) / 3, "y")
 

@@ -41,6 +41,7 @@ def test_numbers_of_numpy_come_back_as_pythons(value):
     (found,) = round_trip(alpha=value)[0].values()
     assert found == value
     assert type(found) is type(value.item())
+    assert round_trip(penalty=SmoothL1(np.int64(7)))[0] == {"penalty": SmoothL1(7)}
 
 
 @pytest.mark.parametrize(
@@ -83,6 +84,8 @@ class OwnPenalty(SmoothL1):
         ("costs", 1 << 70),
         ("groups", np.array([None, 1], dtype=object)),
         ("groups", np.zeros((2, 2), dtype=complex)),
+        ("costs", np.array([1.0, np.nan])),
+        ("costs", np.array([1.0, np.inf])),
         ("pool", Groups(range(5))),  # which its pool cannot do without
     ],
 )

@@ -225,6 +225,15 @@ def test_a_missing_field_is_named(key):
         model_of(file_of(document))
 
 
+def test_errors_are_short_whatever_is_wrong():
+    for name, value in (("alpha", {"list": [0] * 100_000}), ("rule", "a" * 100_000)):
+        document = json.loads(json.dumps(documents()[COLUMNS]))
+        document["parameters"][name] = value
+        with pytest.raises(ModelFormatError, match="parameters are not valid") as caught:
+            model_of(file_of(document))
+        assert len(str(caught.value)) < 500
+
+
 def test_a_file_without_a_checksum_is_read_and_checked_all_the_same(whole):
     document = documents()[COLUMNS]
     whole.write_text(json.dumps(document, indent=2))  # as another program may write it

@@ -45,12 +45,13 @@ def to_plain(labels: NDArray[Any], name: str) -> dict[str, Any]:
             raise ValueError(f"{name} has numbers that float64 does not hold, nor a model file.")
     elif dtype.kind == "O":
         values = [_plain(label) for label in labels]
-        if not all(map(_test_of(dtype), values)):
-            raise TypeError(
-                f"{name} has an object that a model file cannot hold: it takes text and numbers."
-            )
     else:
         values = labels.tolist()
+    if not all(map(_test_of(dtype), values)):
+        raise TypeError(
+            f"{name} has a value that a model file cannot hold: it takes text, booleans, finite "
+            "numbers and dates."
+        )
     return {"dtype": dtype.str, "values": values}
 
 

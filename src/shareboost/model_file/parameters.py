@@ -76,7 +76,8 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
     if isinstance(value, Pool):
         return _plain_pool(value, name, left_out)
     if type(value) in PENALTIES.values():
-        return {"penalty": type(value).__name__, "parameters": dict(vars(value))}
+        own = {key: _plain(item, name, left_out) for key, item in vars(value).items()}
+        return {"penalty": type(value).__name__, "parameters": own}
     raise _NotPlainError
 
 

@@ -28,6 +28,7 @@ KEYS = (
     *("written_by", "inputs", "classes", "groups", "features", "centers", "scales", "model"),
     *("path", "parameters", "left_out", "training"),
 )
+LONGEST_TOLD = 300  # characters of another's error, which may hold a whole value
 MODEL_KEYS = ("chosen", "coef", "intercept", "cost", "iterations")
 
 
@@ -94,7 +95,7 @@ def model_of(content: bytes) -> ShareBoostClassifier:
     try:
         clf._validate_params()
     except (TypeError, ValueError) as error:
-        raise ModelFormatError(f"parameters are not valid: {error}") from None
+        raise ModelFormatError(f"parameters are not valid: {str(error)[:LONGEST_TOLD]}") from None
     clf._set_fitted(_fitted(fields))
     return clf
 
