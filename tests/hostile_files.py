@@ -7,7 +7,6 @@ the seconds and the growth of memory that it took, and what came of it.
 import base64
 import json
 import os
-import resource
 import sys
 from pathlib import Path
 from time import perf_counter
@@ -150,6 +149,8 @@ def files(whole, alone):
 
 def measured(path):
     """The seconds, the growth of memory in bytes and the outcome of a load, told by a child."""
+    import resource  # which not every system has
+
     reader, writer = os.pipe()
     if child := os.fork():
         os.close(writer)
