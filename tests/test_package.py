@@ -13,8 +13,9 @@ import shareboost
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def python(code):
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+def python(code, folder=None):
+    command = [sys.executable, "-c", code]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
     return run.stdout
 
 
@@ -41,12 +42,13 @@ def test_the_version_is_the_installed_one_and_in_the_change_log():
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", "docs/pools.md", "docs/choosing.md", "docs/rivals.md"]
+    "page",
+    ["README.md", "docs/pools.md", "docs/choosing.md", "docs/rivals.md", "docs/model-file.md"],
 )
-def test_the_python_of_the_pages_runs(page):
+def test_the_python_of_the_pages_runs(page, tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
     assert blocks
-    python("\n".join(blocks))
+    python("\n".join(blocks), tmp_path)
 
 
 def test_all_public_names_are_there():

@@ -348,7 +348,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
                 try:
                     path = run.begin() if earlier is None else run.resume(earlier)
                     path.input_names, path.shaped_by = tuple(names), shaped_by
-                    path.n_atoms = pool.n_atoms_
+                    path.n_atoms, path.n_rows = pool.n_atoms_, len(sample.y)
                     for round_ in run.rounds(path):
                         if checkpoint:
                             checkpoint.save(path)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -48,7 +48,7 @@ class ModelPath(ABC):
     intercept: bool
     centers: NDArray[np.float64]  # of the columns of features
     scales: NDArray[np.float64]
-    input_names: tuple[str, ...]  # of X's columns
+    input_names: Sequence[str]  # of X's columns
     n_atoms: int  # of the pool
 
     @abstractmethod

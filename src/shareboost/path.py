@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -69,8 +69,9 @@ class Path(ModelPath):
     rounds: list[Round] = field(default_factory=list)
     finish: Round | None = None  # the last round again, after its tighter refit
     stop_reason: StopReason | None = None
-    input_names: tuple[str, ...] = ()  # of X's columns
+    input_names: Sequence[str] = ()  # of X's columns
     n_atoms: int = 0  # of the pool
+    n_rows: int | None = None  # trained on, where known
     shaped_by: dict[str, str] = field(default_factory=dict)  # digests of parameters
 
     def __repr__(self) -> str:

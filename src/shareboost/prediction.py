@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -108,6 +109,29 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         shorter = copy.copy(self).set_params(n_features=max(1, int(t)))
         shorter.__dict__.update(fitted_attributes(self, self.classes_, path, path.step(t)))
         return shorter
+
+    def save(
+        self, path: str | os.PathLike[str], *, whole_path: bool = False, overwrite: bool = False
+    ) -> None:
+        """Write the classifier to one file, from which ``load_model`` makes it again.
+
+        The file is JSON, described in docs/model-file.md; to load it runs nothing in it, and
+        gives the same predictions to the last bit. ``ShareBoostCV`` comes back as the
+        ``ShareBoostClassifier`` that it chose. The rivals, and pools of your own, have no file.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file, written whole or not at all.
+        whole_path : bool, default=False
+            Whether to keep every round, for ``at(t)``, ``staged_predict``, ``path_`` and
+            ``warm_start`` of what is loaded, or this model alone.
+        overwrite : bool, default=False
+            Whether a file that is there already may be replaced.
+        """
+        from .model_file import save_model
+
+        save_model(self, path, whole_path=whole_path, overwrite=overwrite)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

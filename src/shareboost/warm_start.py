@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from .choice.terms import ROUNDING
 from .path import Path
+from .path_of_one import PathOfOne
 
 
 def path_of(clf: Any, n_columns: int, classes: NDArray[Any]) -> Path | None:
@@ -22,6 +23,12 @@ def path_of(clf: Any, n_columns: int, classes: NDArray[Any]) -> Path | None:
             f"{classes.tolist()}. Fit the same data, or set warm_start=False."
         )
     path: Path = clf.path_
+    if isinstance(path, PathOfOne):
+        raise ValueError(
+            "warm_start=True goes on from the rounds of an earlier fit, and this classifier was "
+            "loaded from a file without them. Save it with whole_path=True, or set "
+            "warm_start=False."
+        )
     if clf.n_features is not None and clf.n_features < len(path):
         raise ValueError(
             f"n_features={clf.n_features} is below the {len(path)} features already chosen: "

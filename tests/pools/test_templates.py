@@ -232,6 +232,18 @@ def test_units_far_from_one_do_no_harm(unit):
     assert (moved.predict(X * unit) == plain.predict(X)).mean() > 0.9
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64, bool])
+def test_integers_are_taken_whatever_the_unit_in_training(unit, dtype):
+    X, y = bars(200)
+    pool = Templates(10, image_shape=(12, 10), patch_size=4, masks=2)
+    clf = ShareBoostClassifier(4, pool=pool).fit(X * unit, y)
+    whole = np.rint(X).astype(dtype)
+    np.testing.assert_allclose(
+        clf.decision_function(whole), clf.decision_function(whole.astype(float)), rtol=1e-5
+    )
+
+
 def test_a_patch_as_large_as_the_image_has_one_mask():
     X, _ = bars(60)
     assert Templates(5, image_shape=(12, 10), patch_size=(12, 10)).fit(X).n_atoms_ == 5

@@ -168,7 +168,7 @@ def plan_of(model: Any) -> Plan:
     return Plan(
         model.classes_,
         model.n_features_in_,
-        path.input_names,
+        tuple(path.input_names),
         parts,
         model.coef_,
         offsets,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..arguments import at_least
 from ..places import namespace
-from .base import ranges
+from .base import float_type, ranges
 from .clustering import cluster
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
@@ -30,7 +30,9 @@ def as_images(
     part = X[rows]
     if sp.issparse(part):
         part = part.toarray()
-    part = part * (part.dtype.type(1) / part.dtype.type(unit)) if unit != 1.0 else part
+    if unit != 1.0:  # which no integer type need hold
+        kind = float_type(part.dtype).type
+        part = part * (kind(1) / kind(unit))
     return np.ascontiguousarray(part, dtype=np.float32).reshape(-1, *shape)
 
 

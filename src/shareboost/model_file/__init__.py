@@ -1,0 +1,7 @@
+"""Trained classifiers in one documented JSON file: docs/model-file.md."""
+
+from .errors import ModelFormatError
+from .reader import load_model
+from .writer import save_model
+
+__all__ = ["ModelFormatError", "load_model", "save_model"]

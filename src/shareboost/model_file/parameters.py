@@ -1,0 +1,184 @@
+"""The parameters of a classifier as JSON: plain values, and pools and penalties by name."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..penalties import Frobenius, Penalty, SmoothL1, SmoothLinf1
+from ..pools import Columns, Groups, Pieces, Pool, Products, Stumps, Templates, Union
+from . import arrays, labels
+from .errors import ModelFormatError
+from .fields import Fields, checked_text
+from .text import shown
+
+# All that a file can name; to read one makes nothing else.
+POOLS: dict[str, type[Pool]] = {
+    kind.__name__: kind for kind in (Columns, Groups, Pieces, Products, Stumps, Templates, Union)
+}
+PENALTIES: dict[str, type[Penalty]] = {
+    kind.__name__: kind for kind in (Frobenius, SmoothL1, SmoothLinf1)
+}
+# Lists in lists, and unions in unions.
+DEEPEST = 16
+MOST_AXES = 4
+
+
+class _NotPlainError(Exception):
+    """A value that a file cannot hold."""
+
+
+def parameters_to_plain(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the parameters that a file can hold, and the names of the others.
+
+    Raises
+    ------
+    TypeError
+        For a pool of the user's own.
+    """
+    plain: dict[str, Any] = {}
+    left_out: list[str] = []
+    for name, value in parameters.items():
+        try:
+            plain[name] = _plain(value, name, left_out)
+        except _NotPlainError:
+            left_out.append(name)
+    return plain, left_out
+
+
+def parameters_from_plain(value: Any, name: str, known: type) -> dict[str, Any]:
+    """Return the parameters of a class of estimators."""
+    return _arguments(value, name, known, 0)
+
+
+def _plain(value: Any, name: str, left_out: list[str]) -> Any:
+    """Return a value as a file holds it; numbers, text and null as they are."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, str)):
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, int) and abs(value) < 1 << 63:
+        return int(value)
+    if isinstance(value, float) and math.isfinite(value):
+        return float(value)
+    if type(value) in (list, tuple):
+        return {type(value).__name__: [_plain(item, name, left_out) for item in value]}
+    if type(value) is dict:
+        pairs = [(_plain(k, name, left_out), _plain(v, name, left_out)) for k, v in value.items()]
+        return {"dict": pairs}
+    if type(value) is np.ndarray:
+        return _plain_array(value, name)
+    if isinstance(value, Pool):
+        return _plain_pool(value, name, left_out)
+    if type(value) in PENALTIES.values():
+        own = {key: _plain(item, name, left_out) for key, item in vars(value).items()}
+        return {"penalty": type(value).__name__, "parameters": own}
+    raise _NotPlainError
+
+
+def _plain_array(value: NDArray[Any], name: str) -> dict[str, Any]:
+    """Return an array: of numbers, or of any labels where it has one axis."""
+    if value.ndim > 1 and value.ndim <= MOST_AXES and value.dtype.str in arrays.TYPES:
+        return {"array": arrays.to_plain(value, value.dtype)}
+    try:
+        return {"labels": labels.to_plain(value, name)}
+    except (TypeError, ValueError):
+        raise _NotPlainError from None
+
+
+def _plain_pool(pool: Pool, name: str, left_out: list[str]) -> dict[str, Any]:
+    kind = type(pool)
+    if POOLS.get(kind.__name__) is not kind:
+        raise TypeError(
+            f"{name} is a {kind.__name__}, a pool that is not shareboost's: a model file takes "
+            f"{', '.join(POOLS)} alone."
+        )
+    plain: dict[str, Any] = {}
+    left: list[str] = []
+    for parameter, value in pool.get_params(deep=False).items():
+        try:
+            plain[parameter] = _plain(value, f"{name}.{parameter}", left)
+        except _NotPlainError:
+            if parameter in _names(kind)[1]:
+                raise
+            left.append(f"{name}.{parameter}")
+    left_out += left
+    return {"pool": kind.__name__, "parameters": plain}
+
+
+@cache
+def _names(kind: type) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the names of a class's arguments, and of those that have no default."""
+    arguments = inspect.signature(kind).parameters.values()
+    needed = (argument.name for argument in arguments if argument.default is argument.empty)
+    return frozenset(argument.name for argument in arguments), frozenset(needed)
+
+
+def _arguments(value: Any, name: str, kind: type, depth: int) -> dict[str, Any]:
+    """Return the arguments of a class."""
+    known, needed = _names(kind)
+    told = value.keys() if isinstance(value, dict) else set()
+    fields = Fields(value, name, (told & known) | needed)
+    return {key: _value(fields[key], fields.named(key), depth + 1) for key in told}
+
+
+def _value(value: Any, name: str, depth: int) -> Any:
+    """Return what a value of a file stands for."""
+    if depth > DEEPEST:
+        raise ModelFormatError(f"{name} is nested too deeply")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return checked_text(value, name)
+    if type(value) is int or (type(value) is float and math.isfinite(value)):
+        return value
+    key = next(iter(value), None) if isinstance(value, dict) else None
+    if key in ("list", "tuple"):
+        items = Fields(value, name, (key,)).list(key)
+        found = [_value(item, name, depth + 1) for item in items]
+        return found if key == "list" else tuple(found)
+    if key == "labels":
+        return labels.from_plain(Fields(value, name, (key,))[key], name)
+    if key == "array":
+        return _array(Fields(value, name, (key,))[key], name)
+    if key == "dict":
+        return _dict(Fields(value, name, ("dict",)).list("dict"), name, depth)
+    if key in ("pool", "penalty"):
+        fields = Fields(value, name, (key, "parameters"))
+        kinds: dict[str, Any] = POOLS if key == "pool" else PENALTIES
+        kind = fields.one_of(key, kinds)
+        arguments = _arguments(fields["parameters"], fields.named("parameters"), kind, depth)
+        try:
+            return kind(**arguments)
+        except (TypeError, ValueError) as error:  # penalties check theirs
+            raise ModelFormatError(f"{name} is not valid: {error}") from None
+    raise ModelFormatError(f"{name} is {shown(value)}: it takes a plain value, a pool or a penalty")
+
+
+def _array(value: Any, name: str) -> NDArray[Any]:
+    told = value if isinstance(value, dict) else {}
+    dtype, shape = told.get("dtype"), told.get("shape")
+    if not isinstance(dtype, str) or dtype not in arrays.TYPES:
+        raise ModelFormatError(f"{name} is an array of the type {shown(dtype)}")
+    n_axes = len(shape) if isinstance(shape, list) else 0
+    if not 2 <= n_axes <= MOST_AXES:
+        raise ModelFormatError(f"{name} is an array of {n_axes} axes: it takes 2 to {MOST_AXES}")
+    return arrays.from_plain(value, name, arrays.TYPES[dtype], (None,) * n_axes)
+
+
+def _dict(pairs: list[Any], name: str, depth: int) -> dict[Any, Any]:
+    found = {}
+    for pair in pairs:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ModelFormatError(f"{name} takes pairs of a key and a value")
+        key, value = (_value(item, name, depth + 1) for item in pair)
+        try:
+            found[key] = value
+        except TypeError:
+            raise ModelFormatError(f"{name} has a key that cannot be one") from None
+    return found

@@ -1,0 +1,146 @@
+"""A fitted classifier as a model file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..files import write_whole
+from ..path import Path
+from ..path_of_one import PathOfOne
+from . import labels
+from .arrays import FLOATS, INTEGERS, to_plain
+from .errors import ModelFormatError
+from .features import features_to_plain
+from .parameters import parameters_to_plain
+from .paths import path_to_plain, training_to_plain
+from .reader import model_of
+from .text import LARGEST_FILE, Document, to_bytes
+
+if TYPE_CHECKING:
+    from ..classifier import ShareBoostClassifier
+
+# Parameters that tell where a run keeps its rounds, not how it is made.
+LEFT_OUT = ("checkpoint",)
+
+
+def save_model(
+    model: Any,
+    path: str | os.PathLike[str],
+    *,
+    whole_path: bool = False,
+    overwrite: bool = False,
+) -> None:
+    """Write a fitted classifier to one file, from which ``load_model`` makes it again.
+
+    Parameters
+    ----------
+    model : ShareBoostClassifier or ShareBoostCV
+        Fitted; ``clf.at(t)`` for fewer features. A ``ShareBoostCV`` comes back as the
+        ``ShareBoostClassifier`` that it chose.
+    path : str or path-like
+        The file. Its folder must exist.
+    whole_path : bool, default=False
+        Whether every round is kept, for ``at(t)``, ``staged_predict``, ``path_`` and
+        ``warm_start`` of the loaded classifier, or the model alone.
+    overwrite : bool, default=False
+        Whether a file that is there already may be replaced.
+
+    Raises
+    ------
+    TypeError
+        For another model, and for a pool of the user's own.
+    NotFittedError
+    FileExistsError
+        Where there is a file and it may not be replaced.
+    ValueError
+        For a model too large for a file.
+    OSError
+        Where the file cannot be written. Whatever is raised, what was there stays.
+    """
+    write_whole(path, content_of(model, whole_path), overwrite)
+
+
+def content_of(model: Any, whole_path: bool) -> bytes:
+    """Return the file of a fitted classifier."""
+    content = to_bytes(_document(model, whole_path))
+    if len(content) > LARGEST_FILE:
+        shorter = "set whole_path=False, or " if whole_path else ""
+        raise ValueError(
+            f"The file would have {len(content):,} bytes, and a model file has at most "
+            f"{LARGEST_FILE:,}: {shorter}save at(t) of fewer features."
+        )
+    try:
+        model_of(content)  # so that no file is written that could not be read
+    except ModelFormatError as error:
+        raise ValueError(f"A model file cannot hold this classifier: {error}.") from error
+    return content
+
+
+def _document(model: Any, whole_path: bool) -> Document:
+    from .. import __version__
+    from ..classifier import ShareBoostClassifier
+    from ..resampling.cv import ShareBoostCV
+
+    if not isinstance(model, (ShareBoostClassifier, ShareBoostCV)):
+        raise TypeError(
+            f"model is a {type(model).__name__}, which a model file cannot hold: it takes a "
+            "ShareBoostClassifier or a ShareBoostCV."
+        )
+    check_is_fitted(model)
+    path: Path = model.path_
+    step = path.step(len(model.selected_))
+    if whole_path and isinstance(path, PathOfOne):
+        raise ValueError(
+            "whole_path=True takes a classifier with its path, and this one was loaded from a "
+            "file without it."
+        )
+    places, columns = path.places(model.selected_)
+    if not whole_path:  # the features of the model alone, in its order
+        step = replace(step, plain=None)
+        path = replace(
+            path,
+            features=path.features.take(places),
+            centers=path.centers[columns],
+            scales=path.scales[columns],
+        )
+        places = np.arange(places.size)
+    names = getattr(model, "feature_names_in_", None)
+    parameters, left_out = parameters_to_plain(_parameters(model, ShareBoostClassifier))
+    return {
+        "written_by": f"shareboost {__version__}",
+        "inputs": {
+            "number": model.n_features_in_,
+            "names": None if names is None else [str(name) for name in names],
+        },
+        "classes": labels.to_plain(model.classes_, "y"),
+        "groups": None if model.groups_ is None else labels.to_plain(model.groups_, "groups"),
+        "features": features_to_plain(path.features),
+        "centers": to_plain(path.centers, FLOATS),
+        "scales": to_plain(path.scales, FLOATS),
+        "model": {
+            "chosen": to_plain(places, INTEGERS),
+            "coef": to_plain(model.coef_, FLOATS),
+            "intercept": to_plain(model.intercept_, FLOATS),
+            "cost": float(model.cost_),
+            "iterations": int(model.n_iter_),
+        },
+        "path": path_to_plain(path, step, whole_path),
+        "parameters": parameters,
+        "left_out": left_out,
+        "training": training_to_plain(path),
+    }
+
+
+def _parameters(model: Any, kind: type[ShareBoostClassifier]) -> dict[str, Any]:
+    """Return the parameters of the classifier that the file is to hold."""
+    found = model.get_params(deep=False)
+    if hasattr(model, "best_n_features_"):
+        most = model.best_n_features_
+        found["n_features"] = min(most, most if model.n_features is None else model.n_features)
+    kept = set(kind._get_param_names()) - set(LEFT_OUT)
+    return {name: value for name, value in found.items() if name in kept}

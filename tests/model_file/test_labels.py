@@ -1,0 +1,130 @@
+"""Labels of any type that the classifier takes come back in that type."""
+
+import json
+
+import hypothesis.extra.numpy as hnp
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given
+from model_files import assert_same_bits
+
+from shareboost import ModelFormatError, ShareBoostClassifier, load_model
+from shareboost.model_file.labels import check_sorted, from_plain, to_plain
+
+X = np.random.default_rng(0).normal(size=(60, 5))
+INDEX = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
+TYPES = [
+    *("?", "i1", "u1", "<i2", ">i4", "<i8", "<u8", "<f2", "<f4", ">f8", "longdouble"),
+    *("<U5", ">U12", "M8[D]", "<m8[s]", "M8[25s]"),
+]
+
+
+def round_trip(labels):
+    return from_plain(json.loads(json.dumps(to_plain(labels, "y"))), "classes")
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_classes_keep_their_type(dtype, tmp_path):
+    y = INDEX.astype(dtype)
+    clf = ShareBoostClassifier(2).fit(X, y)
+    clf.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert_same_bits(loaded.classes_, clf.classes_)
+    assert_same_bits(loaded.predict(X), clf.predict(X))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["a", "b", "c"], ["ä", "\U0001f600", "中"], ["", " ", "two\nlines"], ['"', "\\", "\0x"]],
+)
+@pytest.mark.parametrize("dtype", [object, str])
+def test_classes_of_text_are_kept(names, dtype, tmp_path):
+    clf = ShareBoostClassifier(2).fit(X, np.array(names, dtype=dtype)[INDEX])
+    clf.save(tmp_path / "model.json")
+    assert_same_bits(load_model(tmp_path / "model.json").classes_, clf.classes_)
+
+
+def test_large_integers_are_exact():
+    labels = np.array([2**63 + 5, 2**64 - 1], dtype=np.uint64)
+    assert_same_bits(round_trip(labels), labels)
+
+
+@given(
+    hnp.arrays(
+        st.sampled_from([np.dtype(t) for t in ("?", "i1", ">i8", "u8", "f2", ">f4", "f8", "U7")]),
+        st.integers(0, 20),
+        elements={"allow_nan": False, "allow_infinity": False},
+    )
+)
+def test_any_labels_are_kept(labels):
+    if labels.dtype.kind == "U" and any(not _whole(text) for text in labels.tolist()):
+        return
+    assert_same_bits(round_trip(labels), labels)
+
+
+def _whole(text):
+    return not any(0xD800 <= ord(character) < 0xE000 for character in text)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.array([(1, 2)], dtype="i4,i4"), np.array([b"a"]), np.array([[1, 2]]), np.array([1j])],
+)
+def test_types_that_no_file_holds_are_refused(labels):
+    with pytest.raises(TypeError, match="y has the type"):
+        to_plain(labels, "y")
+
+
+def test_objects_that_no_file_holds_are_refused():
+    for labels in (np.array([(1, 2), None], dtype=object), np.array(["NaT", "2020"], "M8[Y]")):
+        with pytest.raises(TypeError, match="y has a value that a model file cannot hold"):
+            to_plain(labels, "y")
+    with pytest.raises(TypeError, match="y has a value that a model file cannot hold"):
+        to_plain(np.array([1.0, np.inf]), "y")
+    with pytest.raises(ValueError, match="y has numbers that float64 does not hold"):
+        to_plain(np.array([1, 2], dtype=np.longdouble) / 3, "y")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        ("<i8", [1, 2**63]),
+        ("<i8", [1, 2.0]),
+        ("<i8", [True, False]),
+        ("|u1", [1, 256]),
+        ("<u8", [-1, 2]),
+        ("|b1", [0, 1]),
+        ("<f8", [1.0, float("inf")]),
+        ("<f2", [1.0, 1e5]),
+        ("<f8", [1.0, 10**400]),
+        ("<f8", ["1"]),
+        ("<U2", ["abc"]),
+        ("<U2", [1]),
+        ("<U9999999", ["a"]),
+        ("|O", [None]),
+        ("|O", [["a"]]),
+        ("|O", ["\ud800"]),
+        ("<M8[D]", [-(2**63)]),
+        ("<M8[99999D]", [1]),
+        ("<i16", [1]),
+        ("i8", [1]),
+        ("O", ["a"]),
+        ("<V8", ["a"]),
+        ("<f8, <f8", [1.0]),
+        (["<f8"], [1.0]),
+        ("<i8", "12"),
+        ("<i8", {"0": 1}),
+    ],
+)
+def test_values_and_types_that_do_not_fit_are_refused(dtype, values):
+    with pytest.raises(ModelFormatError):
+        from_plain({"dtype": dtype, "values": values}, "classes")
+
+
+@pytest.mark.parametrize(
+    "labels", [[1, 1], [2, 1], [1], np.array(["a", 1], dtype=object), np.array(["b", "a"])]
+)
+def test_classes_out_of_order_are_refused(labels):
+    with pytest.raises(ModelFormatError, match="no two alike and in rising order"):
+        check_sorted(np.asarray(labels), "classes", 2)

@@ -1,0 +1,266 @@
+"""Files that no model made: refused by one error that names the file and what is wrong."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from model_files import file_of
+from mutated_files import documents
+
+from shareboost import ModelFormatError, ShareBoostClassifier, load_model
+from shareboost.model_file.reader import model_of
+from shareboost.model_file.text import LARGEST_FILE, VERSION
+
+# Places of the whole paths among the documents, then of the models alone.
+COLUMNS, GROUPS, STUMPS, PRODUCTS, PIECES, TEMPLATES, UNION = range(0, 14, 2)
+ALONE = 1
+
+
+@pytest.fixture
+def whole(tmp_path):
+    path = tmp_path / "model.json"
+    path.write_bytes(file_of(documents()[COLUMNS]))
+    return path
+
+
+def refused(path, message):
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        load_model(path)
+    assert repr(str(path)) in str(caught.value)
+    assert isinstance(caught.value, ValueError)
+
+
+def test_a_file_cut_short_anywhere_is_refused(whole):
+    content = whole.read_bytes()
+    for length in range(len(content) - 1):  # the last byte is a newline
+        with pytest.raises(ModelFormatError):
+            model_of(content[:length])
+
+
+def test_a_changed_byte_anywhere_is_refused_by_the_checksum():
+    clf = model_of(file_of(documents()[COLUMNS]))
+    document = documents()[COLUMNS]
+    content = file_of(document)
+    after = content.index(b"\n") + 1
+    for place in range(after, len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 7
+        with pytest.raises(ModelFormatError):
+            model_of(bytes(changed))
+    assert clf.selected_.size == 3
+
+
+def test_a_newer_version_is_refused_as_such(whole):
+    document = documents()[COLUMNS] | {"version": VERSION + 1, "something": "new"}
+    whole.write_bytes(file_of(document))
+    refused(whole, f"version {VERSION + 1} of the format, .* reads up to {VERSION}")
+
+
+@pytest.mark.parametrize("content", [b"", b"\0" * 100, b"x,y\n1,2\n", b"PK\x03\x04", b"[]", b"{}"])
+def test_a_file_of_something_else_is_refused(whole, content):
+    whole.write_bytes(content)
+    refused(whole, "not valid JSON|it is no model")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'{"format":"shareboost model","version":1,"a":NaN}', "the number NaN"),
+        (b'{"format":"shareboost model","version":1,"a":-Infinity}', "the number -Infinity"),
+        (b'{"a":1,"a":1}', "a key that comes twice"),
+        (b'{"a":' + b"1" * 21 + b"}", "an integer of 21 digits"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"a":"\xff"}', "not ASCII"),
+        ('{"a":"ä"}'.encode(), "not ASCII"),
+        (b'{"base64":7}', "base64 is no text"),
+        (b'{"\\u0062ase64":7}', "base64 is no text"),
+        (b'{"a":{"base64":"AA=="},"b":{"base\\u00364":0}}', "base64 is no text"),
+        (b'{"base64":"AA', "base64 is no text, or not whole"),
+        (b"7" * (9 << 20), "bytes beside its arrays"),
+    ],
+)
+def test_what_is_no_plain_json_is_refused(whole, content, message):
+    whole.write_bytes(content)
+    refused(whole, message)
+
+
+def test_a_file_beyond_the_limit_is_refused_by_its_size(whole):
+    with open(whole, "r+b") as file:
+        file.truncate(LARGEST_FILE + 1)
+    refused(whole, f"a model file has at most {LARGEST_FILE:,}")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in the file system")
+def test_what_is_no_file_is_refused_without_waiting(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    refused(tmp_path / "pipe", "no ordinary file")
+    with pytest.raises(IsADirectoryError):
+        load_model(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        load_model(tmp_path / "missing.json")
+    with pytest.raises(TypeError, match="path=3 is not valid"):
+        load_model(3)
+
+
+def array(values, dtype):
+    values = np.asarray(values, dtype=dtype)
+    text = base64.b64encode(values.tobytes()).decode()
+    return {"dtype": dtype, "shape": list(values.shape), "base64": text}
+
+
+FLOATS, INTEGERS = "<f8", "<i8"
+
+
+@pytest.mark.parametrize(
+    ("which", "name", "value", "message"),
+    [
+        (COLUMNS, "inputs.number", 0, "an integer from 1"),
+        (COLUMNS, "inputs.number", True, "an integer from 1"),
+        (COLUMNS, "inputs.number", 2, "features.columns takes integers from 0 to 1"),
+        (COLUMNS, "inputs.number", 1 << 40, "an integer from 1 to 16777216"),
+        (COLUMNS, "inputs.names", ["a"], "takes 8 names"),
+        (COLUMNS, "inputs.names", ["\ud800"] * 8, "half of a surrogate pair"),
+        (COLUMNS, "classes.values", ["no", "perhaps", "perhaps"], "no two alike"),
+        (COLUMNS, "classes.values", ["yes", "perhaps", "no"], "in rising order"),
+        (COLUMNS, "classes.values", ["no"], "at least 2 labels"),
+        (COLUMNS, "features.kind", "forest", "kind that is one of columns, groups"),
+        (COLUMNS, "features.kind", ["columns"], "kind that is one of columns, groups"),
+        (COLUMNS, "features.columns", array([1, 1, 2], INTEGERS), "comes twice"),
+        (COLUMNS, "features.columns", array([1, 2, 8], INTEGERS), "integers from 0 to 7"),
+        (COLUMNS, "features.columns", array([1, 2, -1], INTEGERS), "integers from 0 to 7"),
+        (COLUMNS, "features.columns", array([1, 2, 3], ">i8"), "it takes '<i8'"),
+        (COLUMNS, "features.columns", array([1, 2], INTEGERS), "model.chosen|coef|scales"),
+        (COLUMNS, "scales", array([1.0, 0.0, 1.0], FLOATS), "scales takes numbers above 0"),
+        (COLUMNS, "centers", array([1.0, np.nan, 1.0], FLOATS), "centers has NaN or infinity"),
+        (COLUMNS, "model.coef", array(np.full((3, 3), np.inf), FLOATS), "coef has NaN or inf"),
+        (COLUMNS, "model.coef", array(np.zeros((3, 4)), FLOATS), r"coef has not the shape \(3, 3"),
+        (COLUMNS, "model.coef", array(np.zeros((3, 3)), "<f4"), "coef has dtype"),
+        (COLUMNS, "model.coef.base64", "A" * 95 + "!", "base64 that is not valid"),
+        (COLUMNS, "model.coef.base64", "A" * 92, "characters of base64"),
+        (COLUMNS, "model.chosen", array([0, 1, 3], INTEGERS), "chosen takes integers from 0 to 2"),
+        (COLUMNS, "model.chosen", array([1, 0, 2], INTEGERS), "no round with the features"),
+        (COLUMNS, "model.cost", "1", "a finite number"),
+        (COLUMNS, "model.cost", 1e999, "a finite number|number Infinity"),
+        (COLUMNS, "model.extra", 1, "model has a key \"extra\""),
+        (COLUMNS, "path.stop_reason", "bored", "path.stop_reason is \"bored\""),
+        (COLUMNS, "path.whole", False, "path is not whole"),
+        (COLUMNS + ALONE, "path.whole", True, "path.weights is null"),
+        (COLUMNS, "path.whole", 1, "true or false"),
+        (COLUMNS, "path.weights.values", array(np.zeros(5), FLOATS), "weights"),
+        (COLUMNS, "path.weights.n_columns", array(np.zeros(5), INTEGERS), "as many weights"),
+        (COLUMNS, "path.rounds.loss", array(np.full(5, np.nan), FLOATS), "loss has NaN"),
+        (COLUMNS, "path.rounds.has_plain", array([2] * 5, "|u1"), "bytes of 0 and 1"),
+        (COLUMNS, "path.rounds.has_plain", array([0, 0, 0, 0, 1], "|u1"), "has_plain asks for"),
+        (COLUMNS, "path.rounds.n_atoms", array([0] * 5, INTEGERS), "5 numbers with the sum"),
+        (COLUMNS, "path.rounds.advices", [], "advice takes integers from 0 to -1"),
+        (COLUMNS, "path.shaped_by", {"pool": 7}, "path.shaped_by is 7"),
+        (COLUMNS, "training.rows", -1, "an integer from 0"),
+        (COLUMNS, "training.not_converged", [0.5], "the numbers of rounds"),
+        (COLUMNS, "written_by", 7, "written_by is 7: it takes text"),
+        (COLUMNS, "groups", {"dtype": "<i8", "values": [2, 1]}, "groups takes"),
+        (GROUPS, "features.sizes", array([1, 1, 1], INTEGERS), "do not fit"),
+        (GROUPS, "features.sizes", array([0, 4, 2], INTEGERS), "sizes takes integers from 1"),
+        (GROUPS, "features.labels.values", ["a"], "do not fit"),
+        (STUMPS, "features.thresholds", array([0, np.nan, 1], FLOATS), "thresholds has NaN"),
+        (STUMPS, "features.digits", array([3, 3, 10**9], INTEGERS), "digits takes integers"),
+        (PRODUCTS, "features.left", array([-2, 0, 0, 0], INTEGERS), "left takes integers from -1"),
+        (PRODUCTS, "features.left", array([7] * 4, INTEGERS), "beyond the right one"),
+        (PRODUCTS, "features.float", "float16", "one of float32, float64"),
+        (PIECES, "features.unit", 0, "a finite number above 0"),
+        (PIECES, "features.form", "round", "one of smooth, paper"),
+        (PIECES, "features.mean", array([0.0], FLOATS), r"mean has not the shape \(8\)"),
+        (PIECES, "features.squared_radii", array([1, 1, -1], "<f4"), "numbers above 0"),
+        (TEMPLATES, "features.image_shape", [1 << 40, 1 << 40, 1], "whose product is 8"),
+        (TEMPLATES, "features.image_shape", [2, 2, 2], "shape|does not fit"),
+        (TEMPLATES, "features.image_shape", [8, 1, 1], "does not fit images of 8 x 1"),
+        (TEMPLATES, "features.image_shape", [-4, -2, 1], "whose product is 8"),
+        (TEMPLATES, "features.down", array([99, 0, 0], INTEGERS), "down takes integers"),
+        (TEMPLATES, "features.masks_down", [], "down takes integers from 0 to -1"),
+        (TEMPLATES, "features.centres", array(np.full((3, 2), 1e300), FLOATS), "numbers up to"),
+        (UNION, "features.names", ["a"], "a name for each member"),
+        (UNION, "features.which", array([0, 0, 0], INTEGERS), "other sizes than which tells"),
+        (UNION, "features.which", array([0, 0, 9], INTEGERS), "which takes integers from 0 to 2"),
+        (UNION, "features.members", [], "at least one"),
+        (COLUMNS, "parameters.n_features", "many", "parameters are not valid"),
+        (COLUMNS, "parameters.alpha", -1, "parameters are not valid"),
+        (COLUMNS, "parameters.trees", 7, "parameters has a key \"trees\""),
+        (COLUMNS, "parameters.pool", {"pool": "Forest", "parameters": {}}, "pool is \"Forest\""),
+        (COLUMNS, "parameters.pool", {"pool": "Union", "parameters": {}}, "has no pools"),
+        (COLUMNS, "parameters.pool", {"pool": "Stumps", "parameters": {"a": 1}}, "a key \"a\""),
+        (COLUMNS, "parameters.penalty", {"penalty": "SmoothL1", "parameters": {"beta": 0}}, "beta"),
+        (COLUMNS, "parameters.costs", {"dict": [[{"list": []}, 1]]}, "a key that cannot be one"),
+        (COLUMNS, "parameters.costs", {"eval": "1"}, "an object: it takes a plain value"),
+    ],
+)  # fmt: skip
+def test_what_no_model_could_have_made_is_refused(which, name, value, message):
+    document = json.loads(json.dumps(documents()[which]))
+    *parents, last = name.split(".")
+    target = document
+    for parent in parents:
+        target = target[parent]
+    target[last] = value
+    with pytest.raises(ModelFormatError, match=message):
+        model_of(file_of(document))
+
+
+def test_unions_inside_unions_end_somewhere():
+    document = json.loads(json.dumps(documents()[UNION]))
+    none = array([], INTEGERS)
+    inner = {"kind": "columns", "columns": none}
+    for _ in range(30):
+        inner = {"kind": "union", "ids": none, "which": none, "names": ["a"], "members": [inner]}
+    document["features"] = inner
+    with pytest.raises(ModelFormatError, match="a union inside 8 others"):
+        model_of(file_of(document))
+
+
+@pytest.mark.parametrize("key", documents()[COLUMNS])
+def test_a_missing_field_is_named(key):
+    document = {k: v for k, v in documents()[COLUMNS].items() if k != key}
+    with pytest.raises(ModelFormatError, match=key):
+        model_of(file_of(document))
+
+
+def test_errors_are_short_whatever_is_wrong():
+    for name, value in (("alpha", {"list": [0] * 100_000}), ("rule", "a" * 100_000)):
+        document = json.loads(json.dumps(documents()[COLUMNS]))
+        document["parameters"][name] = value
+        with pytest.raises(ModelFormatError, match="parameters are not valid") as caught:
+            model_of(file_of(document))
+        assert len(str(caught.value)) < 500
+
+
+def test_a_file_without_a_checksum_is_read_and_checked_all_the_same(whole):
+    document = documents()[COLUMNS]
+    whole.write_text(json.dumps(document, indent=2))  # as another program may write it
+    assert load_model(whole).selected_.size == 3
+    whole.write_text(json.dumps(document | {"crc32": None}))
+    assert load_model(whole).selected_.size == 3
+    whole.write_text(json.dumps(document | {"crc32": "00000000"}))
+    refused(whole, "checksum")
+
+
+def test_to_read_a_file_imports_nothing_that_it_names(whole):
+    program = (
+        "import sys, shareboost; before = set(sys.modules);"
+        f"shareboost.load_model({str(whole)!r}); print(set(sys.modules) - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    )
+    assert done.stdout.strip() == "set()"
+
+
+def test_a_refused_file_stays_as_it_was(whole):
+    whole.write_bytes(b"{}")
+    refused(whole, "it is no model")
+    assert whole.read_bytes() == b"{}"
+    assert isinstance(ShareBoostClassifier(), ShareBoostClassifier)

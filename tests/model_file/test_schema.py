@@ -1,0 +1,114 @@
+"""The schema describes what is saved, and little else."""
+
+import copy
+import json
+from importlib.resources import files
+
+import jsonschema
+import numpy as np
+import pytest
+from every_pool import POOLS_TO_TEST, classifier, some_digits
+from model_files import document_of
+from mutated_files import documents
+
+from shareboost import ShareBoostClassifier
+from shareboost.model_file import features, parameters, paths, reader, rounds
+from shareboost.model_file.text import FORMAT, VERSION
+from shareboost.model_file.writer import content_of
+from shareboost.penalties import SmoothL1
+from shareboost.pools import Templates, Union
+
+SCHEMA = json.loads((files("shareboost.model_file") / "schema.json").read_bytes())
+VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+X, Y, _, _ = some_digits()
+
+
+def test_the_schema_is_one_itself():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("name", POOLS_TO_TEST)
+@pytest.mark.parametrize("t", [0, 3])
+def test_saved_files_of_every_pool_are_valid(name, t):
+    clf = classifier(3, name).fit(X, Y).at(t)
+    for whole_path in (False, True):
+        VALIDATOR.validate(json.loads(content_of(clf, whole_path)))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"swap": True, "class_weight": {0: 2.0}, "costs": np.ones(64), "exclude": (3, 4)},
+        {"groups": np.arange(64) % 9, "penalty": SmoothL1(), "include": [0]},
+        {"pool": Union([("a", Templates(templates=np.ones((2, 3, 3)), masks=1))])},
+        {"pool": "stumps", "random_state": 0, "validation_fraction": 0.2},
+    ],
+    ids=str,
+)
+def test_saved_files_of_every_way_to_fit_are_valid(settings):
+    clf = ShareBoostClassifier(3, alpha=1e-3, **settings).fit(X, Y)
+    VALIDATOR.validate(json.loads(content_of(clf, True)))
+
+
+def test_the_schema_and_the_reader_take_the_same_keys():
+    own = SCHEMA["$defs"]
+    assert SCHEMA["properties"].keys() - {"format", "version", "crc32"} == set(reader.KEYS)
+    assert SCHEMA["properties"]["model"]["properties"].keys() == set(reader.MODEL_KEYS)
+    assert SCHEMA["properties"]["training"]["properties"].keys() == set(paths.TRAINING_KEYS)
+    assert own["path"]["properties"].keys() == set(paths.PATH_KEYS)
+    assert own["rounds"]["properties"].keys() == set(rounds.KEYS)
+    assert [kind["$ref"].split("/")[-1] for kind in own["features"]["oneOf"]] == [*features.KINDS]
+    for kind in features.KINDS.values():
+        assert own[kind.name]["properties"].keys() == {"kind", *kind.keys}
+    *_, pool, penalty = own["value"]["oneOf"]
+    assert pool["properties"]["pool"]["enum"] == [*parameters.POOLS]
+    assert penalty["properties"]["penalty"]["enum"] == [*parameters.PENALTIES]
+    assert SCHEMA["properties"]["format"]["const"] == FORMAT
+    assert SCHEMA["properties"]["version"]["const"] == VERSION
+    assert SCHEMA["properties"]["inputs"]["properties"]["number"]["maximum"] == reader.MOST_INPUTS
+
+
+def test_the_schema_refuses_a_document_without_any_of_its_fields():
+    for document in documents():
+        for key in document:
+            assert not VALIDATOR.is_valid({k: v for k, v in document.items() if k != key})
+        assert not VALIDATOR.is_valid(document | {"extra": 1})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("format", "another"),
+        ("version", 2),
+        ("crc32", "12"),
+        ("inputs.number", 0),
+        ("inputs.names", "x"),
+        ("classes.dtype", "object"),
+        ("classes.values", [None]),
+        ("features.kind", "forest"),
+        ("features.columns.dtype", "<f8"),
+        ("features.columns.shape", [3, 1]),
+        ("features.columns.base64", "A"),
+        ("features.columns.base64", "AA=A"),
+        ("model.cost", "1"),
+        ("path.weights", None),
+        ("path.rounds.advices", [1]),
+        ("path.whole", False),
+        ("parameters.pool", {"pool": "Forest", "parameters": {}}),
+        ("parameters.alpha", [1]),
+        ("training.rows", 0.5),
+    ],
+)
+def test_the_schema_refuses_what_no_model_has(name, value):
+    document = copy.deepcopy(documents()[0])
+    assert VALIDATOR.is_valid(document)
+    *parents, last = name.split(".")
+    target = document
+    for parent in parents:
+        target = target[parent]
+    target[last] = value
+    assert not VALIDATOR.is_valid(document)
+
+
+def test_a_document_has_no_checksum_of_its_own():
+    assert VALIDATOR.is_valid(document_of(ShareBoostClassifier(2).fit(X, Y)))
