@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from every_pool import classifier, every_pool, some_digits
+from every_pool import NotExported, classifier, every_pool, some_digits
 from node_module import answers, needs_node, run
 from sklearn.datasets import load_digits, load_iris
 from sklearn.exceptions import NotFittedError
@@ -282,5 +282,8 @@ def test_what_cannot_be_exported_is_refused_before_a_file_is_touched(tmp_path):
     clf = ShareBoostClassifier(2).fit(X, y)
     clf.classes_ = np.array([b"a", b"b", b"c"])
     with pytest.raises(TypeError, match="class label b'a' is a bytes"):
+        to_js(clf, path, overwrite=True)
+    clf.path_.features = NotExported()
+    with pytest.raises(TypeError, match="NotExported cannot be exported"):
         to_js(clf, path, overwrite=True)
     assert path.read_text() == "mine"
