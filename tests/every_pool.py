@@ -42,6 +42,17 @@ POOLS_TO_TEST = {
 every_pool = pytest.mark.parametrize("name", POOLS_TO_TEST)
 
 
+class NotExported:
+    """Features of a pool that is not ours."""
+
+    ids = np.arange(64)
+    n_columns = 2
+    widths = np.ones(64, dtype=int)
+
+    def take(self, places):
+        return self
+
+
 def some_digits():
     """Some digits, their labels and a residual as after a loose refit: (X, y, R, weight)."""
     X, y = load_digits(return_X_y=True)

@@ -3,7 +3,7 @@
 import naive_plan
 import numpy as np
 import pytest
-from every_pool import classifier, every_pool, some_digits
+from every_pool import NotExported, classifier, every_pool, some_digits
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -80,14 +80,3 @@ def test_what_has_no_plan_is_refused():
     clf.path_.features = NotExported()
     with pytest.raises(TypeError, match="NotExported cannot be exported"):
         plan_of(clf)
-
-
-class NotExported:
-    """Features of a pool that is not ours."""
-
-    ids = np.arange(64)
-    n_columns = 2
-    widths = np.ones(64, dtype=int)
-
-    def take(self, places):
-        return self

@@ -153,7 +153,8 @@ def plan_of(model: Any) -> Plan:
     if not isinstance(model, Predictor):
         raise TypeError(
             f"model is a {type(model).__name__}: it takes a fitted classifier of shareboost, such "
-            "as ShareBoostClassifier. Of a pipeline, export the last step, or use to_onnx."
+            "as ShareBoostClassifier. Of a pipeline, export the last step, or convert all of it by "
+            "skl2onnx after register_skl2onnx()."
         )
     check_is_fitted(model)
     path = model.path_

@@ -1,0 +1,190 @@
+"""A fitted classifier as an ONNX model."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..files import write_whole
+from .link import sigmoid_slope
+from .onnx_graph import add_probabilities, add_scores
+from .onnx_nodes import LOWEST_OPSET, Nodes
+from .plan import plan_of
+
+if TYPE_CHECKING:
+    import onnx
+
+# Of ONNX 1.13: what most runtimes in use can read.
+DEFAULT_OPSET = 18
+OUTPUTS = ("label", "probabilities", "scores")
+
+
+def to_onnx(
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+    target_opset: int | None = None,
+) -> onnx.ModelProto:
+    """Return a fitted classifier as an ONNX model of standard operators, and write it to a file.
+
+    Its input ``X`` is float32 of shape (N, n_inputs). Its outputs are ``label``, (N,), int64 or
+    string; ``probabilities`` and ``scores``, float32 of shape (N, n_classes). There is a score
+    for each class, for two classes too.
+
+    Parameters
+    ----------
+    model : ShareBoostClassifier, ShareBoostCV or a rival
+        Fitted; ``clf.at(t)`` for fewer features. For a pipeline see ``register_skl2onnx``.
+    path : str or path-like, optional
+        Where to write the model; its folder must exist.
+    overwrite : bool, default=False
+        Whether a file that is there already may be replaced.
+    target_opset : int, optional
+        Version of the operators, from 13 to the latest that the installed onnx knows; None
+        takes 18.
+
+    Returns
+    -------
+    onnx.ModelProto
+        ``metadata_props`` name the features, the inputs and the classes, each as JSON.
+
+    Raises
+    ------
+    ImportError
+        Where onnx is not installed.
+    TypeError
+        For another object than a classifier of shareboost, for features of a pool that has no
+        exported form, and for class labels that are neither strings nor integers.
+    ValueError
+        For an opset out of range.
+    NotFittedError
+    FileExistsError
+        Where there is a file and it may not be replaced.
+    OSError
+        Where the file cannot be written. What was there stays.
+    """
+    made = _made(model, _checked_opset(target_opset))
+    if path is not None:
+        write_whole(path, made.SerializeToString(), overwrite)
+    return made
+
+
+def _made(model: Any, opset: int) -> onnx.ModelProto:
+    """Return the model, checked by onnx."""
+    from onnx import checker, helper
+
+    from .. import __version__
+
+    plan = plan_of(model)
+    labels = label_values(plan.classes)
+    nodes = Nodes(opset, _Names({"X", *OUTPUTS}))
+    scores = add_scores(nodes, plan, "X")
+    add_label(nodes, scores, labels, "label")
+    nodes.cast(add_probabilities(nodes, scores, sigmoid_slope(model)), np.float32, "probabilities")
+    nodes.cast(scores, np.float32, "scores")
+    opsets = [helper.make_opsetid("", opset)]
+    made = helper.make_model(
+        _graph(nodes, plan.n_inputs, labels),
+        opset_imports=opsets,
+        ir_version=helper.find_min_ir_version_for(opsets),
+        producer_name="shareboost",
+        producer_version=__version__,
+    )
+    features = model._model().features.atom_names(plan.input_names)
+    about = {"features": features, "inputs": plan.input_names, "classes": labels.tolist()}
+    helper.set_model_props(made, {name: json.dumps(value) for name, value in about.items()})
+    checker.check_model(made, full_check=True)
+    return made
+
+
+def _graph(nodes: Nodes, n_inputs: int, labels: NDArray[Any]) -> onnx.GraphProto:
+    """Return the nodes as a graph, whose inputs and outputs have their shapes."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    label = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
+    kinds = (label, TensorProto.FLOAT, TensorProto.FLOAT)
+    shapes: list[list[str | int]] = [["N"], ["N", labels.size], ["N", labels.size]]
+    return helper.make_graph(
+        [
+            helper.make_node(
+                node.operator, node.inputs, [node.output], node.name, **node.attributes
+            )
+            for node in nodes.nodes
+        ],
+        "shareboost",
+        [helper.make_tensor_value_info("X", TensorProto.FLOAT, ["N", n_inputs])],
+        [
+            helper.make_tensor_value_info(name, kind, shape)
+            for name, kind, shape in zip(OUTPUTS, kinds, shapes, strict=True)
+        ],
+        [numpy_helper.from_array(values, name) for name, values in nodes.constants.items()],
+    )
+
+
+def add_label(nodes: Nodes, scores: str, labels: NDArray[Any], out: str) -> None:
+    """Add the label of the highest score, the first of equals, under a name."""
+    best = nodes.add("ArgMax", scores, axis=1, keepdims=0)
+    nodes.add("Gather", nodes.constant(labels, labels.dtype), best, out=out, axis=0)
+
+
+def label_values(classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the class labels as ONNX can hold them: int64, or strings as objects.
+
+    Raises
+    ------
+    TypeError
+        For labels that are neither.
+    """
+    values = classes.tolist()
+    if all(isinstance(value, str) for value in values):
+        return np.array(values, dtype=object)
+    bounds = np.iinfo(np.int64)
+    if all(
+        isinstance(value, (int, float))
+        and value == int(value)
+        and bounds.min <= value <= bounds.max
+        for value in values
+    ):
+        return np.array([int(value) for value in values], dtype=np.int64)
+    raise TypeError(
+        f"The class labels {values!r} cannot be exported to ONNX: it takes strings, or integers "
+        "of 64 bits."
+    )
+
+
+def _checked_opset(opset: int | None) -> int:
+    """Return the version of the operators to write."""
+    try:
+        from onnx import defs
+    except ImportError as error:
+        raise ImportError(
+            "to_onnx needs onnx, which is not installed: pip install 'shareboost[onnx]'."
+        ) from error
+    if opset is None:
+        return DEFAULT_OPSET
+    latest = defs.onnx_opset_version()
+    if not isinstance(opset, (int, np.integer)) or not LOWEST_OPSET <= opset <= latest:
+        raise ValueError(
+            f"target_opset={opset!r} is not valid for to_onnx: it takes an integer from "
+            f"{LOWEST_OPSET} to {latest}, the latest of the installed onnx."
+        )
+    return int(opset)
+
+
+class _Names:
+    """Makes names that are not yet taken."""
+
+    def __init__(self, taken: set[str]):
+        self.taken = taken
+
+    def __call__(self, word: str) -> str:
+        number = 0
+        while (name := f"{word}_{number}") in self.taken:
+            number += 1
+        self.taken.add(name)
+        return name

@@ -1,0 +1,117 @@
+"""Our classifiers inside pipelines that skl2onnx converts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .link import sigmoid_slope
+from .onnx_graph import add_probabilities, add_scores
+from .onnx_model import add_label, label_values
+from .onnx_nodes import LOWEST_OPSET, Nodes
+from .plan import plan_of
+
+# What skl2onnx lets one ask of a classifier.
+OPTIONS = {
+    "zipmap": [True, False, "columns"],
+    "nocl": [True, False],
+    "output_class_labels": [False, True],
+    "raw_scores": [True, False],
+}
+
+
+def register_skl2onnx() -> None:
+    """Let skl2onnx convert the classifiers of shareboost, alone or inside pipelines.
+
+    Called once, before ``skl2onnx.to_onnx``; again it does no harm. Options are those of
+    scikit-learn's own classifiers: ``{id(clf): {"zipmap": False}}`` gives probabilities as a
+    tensor, ``"raw_scores"`` gives scores instead.
+
+    Raises
+    ------
+    ImportError
+        Where skl2onnx is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skl2onnx import to_onnx
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from shareboost import ShareBoostClassifier
+    >>> from shareboost.export import register_skl2onnx
+    >>> X, y = load_iris(return_X_y=True)
+    >>> pipeline = make_pipeline(StandardScaler(), ShareBoostClassifier(2)).fit(X, y)
+    >>> register_skl2onnx()
+    >>> model = to_onnx(pipeline, X[:1].astype(np.float32), options={"zipmap": False})
+    >>> [output.name for output in model.graph.output]
+    ['label', 'probabilities']
+    """
+    try:
+        from skl2onnx import update_registered_converter
+        from skl2onnx.common.shape_calculator import calculate_linear_classifier_output_shapes
+    except ImportError as error:
+        raise ImportError(
+            "register_skl2onnx needs skl2onnx, which is not installed: "
+            "pip install 'shareboost[onnx]'."
+        ) from error
+    from .. import ShareBoostClassifier, ShareBoostCV
+    from ..rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
+
+    for kind in (
+        ShareBoostClassifier,
+        ShareBoostCV,
+        OneVsRestGreedyClassifier,
+        MixedNormClassifier,
+        JointBoostClassifier,
+    ):
+        update_registered_converter(
+            kind,
+            f"ShareBoost{kind.__name__}",
+            calculate_linear_classifier_output_shapes,
+            _convert,
+            options=OPTIONS,
+        )
+
+
+def _convert(scope: Any, operator: Any, container: Any) -> None:
+    """Add the nodes of a classifier to what skl2onnx writes."""
+    from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
+    from skl2onnx.common.utils_classifier import get_label_classes
+
+    model, (x,), (label, answer) = operator.raw_operator, operator.inputs, operator.outputs
+    opset = container.target_opset_any_domain("")
+    if opset < LOWEST_OPSET:
+        raise ValueError(
+            f"target_opset={opset} is not valid for {type(model).__name__}: it takes an integer "
+            f"of at least {LOWEST_OPSET}."
+        )
+    plan = plan_of(model)
+    nodes = Nodes(opset, scope.get_unique_variable_name)
+    rows = x.full_name
+    if not isinstance(x.type, (FloatTensorType, DoubleTensorType)):
+        rows = nodes.cast(rows, np.float64)
+    scores = add_scores(nodes, plan, rows)
+    add_label(nodes, scores, label_values(get_label_classes(scope, model)), label.full_name)
+    wanted = scores
+    if not container.get_options(model, {"raw_scores": False})["raw_scores"]:
+        wanted = add_probabilities(nodes, scores, sigmoid_slope(model))
+    wide = isinstance(answer.type, DoubleTensorType)
+    nodes.cast(wanted, np.float64 if wide else np.float32, answer.full_name)
+    _hand_over(nodes, container)
+
+
+def _hand_over(nodes: Nodes, container: Any) -> None:
+    """Add nodes and constants to a container of skl2onnx."""
+    from onnx import TensorProto, helper
+
+    for name, values in nodes.constants.items():
+        strings = values.dtype == object
+        kind = TensorProto.STRING if strings else helper.np_dtype_to_tensor_dtype(values.dtype)
+        container.add_initializer(name, kind, values.shape, values.ravel())
+    for node in nodes.nodes:
+        container.add_node(
+            node.operator, list(node.inputs), node.output, name=node.name, **node.attributes
+        )
