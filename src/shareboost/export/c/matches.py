@@ -7,6 +7,7 @@ at each place of a row are listed once for all templates.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,21 +24,26 @@ from .text import integer_type
 MARKS = 4
 
 LIST = """
-/* The pixels that are not zero at each place of a row. */
+/* The pixels that are not zero at each place of a row of places. */
 static inline void ${prefix}_list(const $input *x, int y, $entry lists[$across][$listed])
 {
-    int place, tap;
-    for (place = 0; place < $across; ++place) {
-        const $input *at = x + (y * $width + place) * $channels;
-        $entry *list = lists[place];
-        int n = 0;
-        for (tap = 0; tap < $taps; ++tap) {
-            list[n] = ($entry)tap;
-            n += at[${prefix}_shift[tap]] != 0;
-        }
-        for (tap = 0; tap < $marks; ++tap)
-            list[n + tap] = $end;
-    }
+    int n[$across];
+    int row, column, channel, place;
+    for (place = 0; place < $across; ++place)
+        n[place] = 0;
+    for (row = 0; row < $rows; ++row)
+        for (column = 0; column < $width; ++column)
+            for (channel = 0; channel < $channels; ++channel)
+                if (x[((y + row) * $width + column) * $channels + channel] != 0) {
+                    const int last = column < $across ? column : $across - 1;
+                    for (place = column < $columns ? 0 : column - $columns + 1; place <= last;
+                         ++place)
+                        lists[place][n[place]++] =
+                            ($entry)((row * $columns + column - place) * $channels + channel);
+                }
+    for (place = 0; place < $across; ++place)
+        for (row = 0; row < $marks; ++row)
+            lists[place][n[place] + row] = $end;
 }
 """
 
@@ -158,6 +164,7 @@ def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
     places = across.shape[1]
     n_bytes = {"uint8_t": 1, "uint16_t": 2}[entry]
     return Step(
+        replace(part, **_reordered(part, lanes)),
         prefix,
         "matches",
         n,
@@ -166,8 +173,9 @@ def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
         tables,
         LIST + RESPOND + ROW.replace("$more", MORE if lanes.more.size else "") + MATCHES,
         _multiply_adds(lanes, taps),
-        places * (taps + MARKS) * n_bytes + 4 * (n + lanes.n_lanes + tracks),
+        places * (taps + MARKS) * n_bytes + 4 * places + 4 * (n + lanes.n_lanes + tracks),
         factor=coded.scales[lanes.lane].astype(np.float64) * part.unit,
+        lane=lanes.lane,
         words={
             "n": n,
             "entry": entry,
@@ -179,6 +187,8 @@ def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
             "lanes": lanes.n_lanes,
             "tracks": tracks,
             "blocks": lanes.n_blocks,
+            "rows": rows,
+            "columns": columns,
             "width": width,
             "channels": channels,
             "down": down.shape[1],
@@ -186,6 +196,12 @@ def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
         }
         | _reads_of_four(prefix, part.unit, form),
     )
+
+
+def _reordered(part: Matches, lanes: Lanes) -> dict[str, Any]:
+    """Return what a part has for each feature, in the order of its lanes."""
+    by_feature = ("places", "template", "down", "across")
+    return {name: getattr(part, name)[lanes.order] for name in by_feature}
 
 
 def _shifts(rows: int, columns: int, width: int, channels: int) -> NDArray[np.intp]:

@@ -46,6 +46,7 @@ def reads(part: Reads, plan: Plan, prefix: str, form: Form) -> Step:
     offsets, bias = _offsets(part.places, plan)
     tables = {"columns": part.columns} | ({"offsets": offsets} if offsets.any() else {})
     return Step(
+        part,
         prefix,
         "reads",
         part.places.size,
@@ -68,6 +69,7 @@ def thresholds(part: Thresholds, plan: Plan, prefix: str, form: Form) -> Step:
     else:
         cuts = single
     return Step(
+        part,
         prefix,
         "thresholds",
         part.places.size,
@@ -90,6 +92,7 @@ def products(part: Products, plan: Plan, prefix: str, form: Form) -> Step:
     if alone.any():
         read = f"{prefix}_left[i] < {plan.n_inputs} ? {read} : 1.0f"
     return Step(
+        part,
         prefix,
         "products",
         part.places.size,

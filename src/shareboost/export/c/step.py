@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..plan import Part
+
 Table = NDArray[Any]
 
 
@@ -34,6 +36,7 @@ class Step:
     a feature share one scale, and ``factor`` is what its values are multiplied by besides.
     """
 
+    part: Part  # of the plan, or those of its templates that are of one size
     prefix: str  # of its names in C
     kind: str
     n: int  # features
@@ -44,6 +47,8 @@ class Step:
     multiply_adds: int  # the most a row can take, besides those of the weights
     ram: int  # bytes of its local arrays
     factor: NDArray[np.float64] | None = None  # (n,); None for 1
+    scale: float = 1.0  # of the codes of centres
+    lane: NDArray[np.intp] | None = None  # of each template, among those of all blocks
     words: dict[str, Any] = field(default_factory=dict)  # that its code is filled with
 
     @property
