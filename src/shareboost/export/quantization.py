@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import one_of
-from .c.header import layout_of
+from .c.layout import layout_of
 from .c.quantisation import LARGEST_CODE
 from .c.simulation import scores
 from .c.step import Form
@@ -56,7 +56,7 @@ def quantization_loss(model: Any, X: Any, y: Any, weights: str = "int8") -> Quan
         With ``accuracy``, ``quantized_accuracy``, ``loss`` and ``changed``.
     """
     one_of("weights", weights, LARGEST_CODE, "quantization_loss")
-    layout = layout_of(plan_of(model), Form("shareboost", weights, "float32", False))
+    layout = layout_of(plan_of(model), Form("shareboost", weights, "float32"))
     X, y = np.asarray(X), np.asarray(y)
     predicted = model.predict(X)
     if y.shape != predicted.shape:

@@ -70,10 +70,11 @@ def balls(part: Balls, plan: Plan, prefix: str, form: Form) -> Step:
     if part.hard:
         weights[:, p] += np.einsum("j,njk->nk", mean.astype(np.float64), weights[:, :p])
     weights[:, :p] *= part.unit
-    coded = encode(centres.reshape(1, -1), form.weights)
+    # Of bytes, too: centres a step of 1/127 aside would let rows out of their balls.
+    coded = encode(centres.reshape(1, -1), "int16" if form.weights == "int8" else form.weights)
     scale = "" if form.weights == "float32" else f" * {float(coded.scales[0])!r}f"
     centre = f"(float){prefix}_centres[i][j]{scale}"
-    inside = f"1.0f - distance / {prefix}_radii[i]"
+    inside = f"(1.0f - distance / {prefix}_radii[i])"
     code = _distance("float", "", f"z[j] - {centre}")
     if part.hard:
         code += _distance("double", "_exact", f"(double)z[j] - (double)({centre})")

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from string import Template
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plan import Balls, Matches, Plan, Products, Reads, Thresholds
-from .balls import balls
-from .lanes import by_size
-from .matches import matches
-from .plain_kinds import products, reads, thresholds
-from .quantisation import Codes, encode
-from .step import Form, Step
-from .text import comment_text, float_literal, string_literal, table, table_bytes
+from .early_exit import SETTLED, checked_every, predict_code
+from .layout import Layout
+from .pruning import ROOT
+from .step import Step
+from .text import comment_text, string_literal, table
 
 HEAD = """\
 /* $title
@@ -50,14 +46,7 @@ static inline void ${name}_add(int column, float value, float *scores)
 }
 """
 
-SCORES = """
-static inline void ${name}_scores(const $input *x, float *scores)
-{
-    int q;
-    for (q = 0; q < $k; ++q)
-        scores[q] = ${name}_intercept[q];
-$calls}
-
+BEST = """
 /* The first of the classes with the highest score. */
 static inline int ${name}_best(const float *scores)
 {
@@ -67,6 +56,15 @@ static inline int ${name}_best(const float *scores)
             best = q;
     return best;
 }
+"""
+
+SCORES = """
+static inline void ${name}_scores(const $input *x, float *scores)
+{
+    int q;
+    for (q = 0; q < $k; ++q)
+        scores[q] = ${name}_intercept[q];
+$calls}
 """
 
 PREDICT = """
@@ -90,76 +88,6 @@ $labels};
 """
 
 
-@dataclass(frozen=True)
-class Layout:
-    """A plan as the steps of a header, with the weights that it has there."""
-
-    plan: Plan
-    form: Form
-    steps: list[Step]
-    weights: list[Codes]  # of each step, a feature a row
-    intercept: NDArray[np.float64]
-
-    @property
-    def starts(self) -> NDArray[np.intp]:
-        """Where the columns of each step start, and the number of all."""
-        return np.cumsum([0, *(len(step.weights) for step in self.steps)])
-
-    @property
-    def scales(self) -> list[NDArray[np.float32] | None]:
-        """What the values of each step's features are multiplied by; None for 1."""
-        found: list[NDArray[np.float32] | None] = []
-        for step, codes in zip(self.steps, self.weights, strict=True):
-            factor = codes.scales * (1.0 if step.factor is None else step.factor)
-            found.append(None if np.all(factor == 1.0) else factor.astype(np.float32))
-        return found
-
-    @property
-    def tables(self) -> dict[str, NDArray[np.generic]]:
-        """All tables by their names in C."""
-        name, k = self.form.name, self.intercept.size
-        found: dict[str, NDArray[np.generic]] = {
-            f"{name}_intercept": self.intercept.astype(np.float32)
-        }
-        if self.steps:
-            weights = [codes.codes.reshape(-1, k) for codes in self.weights]
-            found[f"{name}_weights"] = np.concatenate(weights)
-        for step, scales in zip(self.steps, self.scales, strict=True):
-            own = step.tables | ({} if scales is None else {"scales": scales})
-            found |= {f"{step.prefix}_{what}": values for what, values in own.items()}
-        return found
-
-    @property
-    def table_bytes(self) -> int:
-        """What all tables take."""
-        return sum(map(table_bytes, self.tables.values()))
-
-
-def layout_of(plan: Plan, form: Form) -> Layout:
-    """Return the steps of a plan: cheap features first."""
-    steps: list[Step] = []
-    for kind in (Reads, Thresholds, Products, Balls, Matches):
-        for part in plan.parts:
-            if not isinstance(part, kind):
-                continue
-            prefix = f"{form.name}_{kind.__name__.lower()}{len(steps)}"
-            match part:
-                case Reads():
-                    steps.append(reads(part, plan, prefix, form))
-                case Thresholds():
-                    steps.append(thresholds(part, plan, prefix, form))
-                case Products():
-                    steps.append(products(part, plan, prefix, form))
-                case Balls():
-                    steps.append(balls(part, plan, prefix, form))
-                case Matches():
-                    for i, of_size in enumerate(by_size(part)):
-                        steps.append(matches(of_size, plan, f"{prefix}_{i}", form))
-    weights = [encode(step.weights.reshape(step.n, -1), form.weights) for step in steps]
-    intercept = plan.intercept + sum((step.bias for step in steps), np.zeros(len(plan.intercept)))
-    return Layout(plan, form, steps, weights, intercept)
-
-
 def header_of(layout: Layout, notes: list[str]) -> str:
     """Return the whole header; the notes go into its first comment, a line each."""
     plan, form = layout.plan, layout.form
@@ -175,16 +103,31 @@ def header_of(layout: Layout, notes: list[str]) -> str:
         "calls": "".join(_call(step) for step in layout.steps) or "    (void)x;\n",
         "labels": ",\n".join(f"        {string_literal(label)}" for label in plan.classes.tolist()),
     }
+    scales = dict(zip([step.prefix for step in layout.steps], layout.scales, strict=True))
+    starts = dict(zip([step.prefix for step in layout.steps], layout.starts.tolist(), strict=False))
+
+    def filled(step: Step, text: str) -> str:
+        return _filled(step, text, starts[step.prefix], scales[step.prefix], words)
+
     text = HEAD + "\n".join(table(name, values) for name, values in layout.tables.items())
-    text += ADD if layout.steps else ""
-    for step, start, scales in zip(layout.steps, layout.starts[:-1], layout.scales, strict=True):
-        text += _code(step, int(start), scales, words)
-    return Template(text + SCORES + PREDICT + LABEL).substitute(words)
+    text += BEST + (ADD if layout.steps else "")
+    if layout.bounds:
+        text += SETTLED + (ROOT if layout.matched else "")
+    text += "".join(filled(step, step.code) for step in layout.steps) + SCORES
+    if layout.bounds:
+        every = checked_every(plan.classes.size)
+        checks = len(layout.bounds.get(f"{form.name}_rest", ())) // plan.classes.size
+        calls = "".join(_call(step) for step in layout.steps if step.kind != "matches")
+        text += predict_code(layout.steps, filled, calls, every, checks, int(layout.starts[-1]))
+    else:
+        text += PREDICT
+    return Template(text + LABEL).substitute(words)
 
 
 def _includes(layout: Layout) -> str:
-    matched = any(step.kind == "matches" for step in layout.steps)
-    return ("#include <float.h>\n" if matched else "") + "#include <stdint.h>\n"
+    matched = layout.matched
+    text = ("#include <float.h>\n" if matched else "") + "#include <stdint.h>\n"
+    return text + ("#include <string.h>\n" if matched and layout.bounds else "")
 
 
 def _call(step: Step) -> str:
@@ -193,10 +136,14 @@ def _call(step: Step) -> str:
     return f"    {step.prefix}(x, 0, {step.n}, scores);\n"
 
 
-def _code(
-    step: Step, start: int, scales: NDArray[np.float32] | None, words: dict[str, object]
+def _filled(
+    step: Step,
+    text: str,
+    start: int,
+    scales: NDArray[np.float32] | None,
+    words: dict[str, object],
 ) -> str:
-    """Return the code of a step with its own words filled in."""
+    """Return a text of a step with its own words filled in."""
     scale = f"{step.prefix}_scales[i]"
     own = {
         "prefix": step.prefix,
@@ -204,5 +151,5 @@ def _code(
         "scaled": "" if scales is None else f" * {scale}",
         "one": "1.0f" if scales is None else scale,
     }
-    code = Template(step.code).safe_substitute(step.words)
+    code = Template(text).safe_substitute(step.words)
     return Template(code).safe_substitute(words | own)

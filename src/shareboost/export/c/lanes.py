@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from ..plan import Matches
 
-# Templates whose responses are computed at a time: their sums stay in registers.
-MOST_LANES = 112
 # Lanes of several blocks come in multiples of this.
 VECTOR = 16
 # Places where a mask is below this share of its largest value add nothing but a floor at zero.
@@ -32,7 +30,6 @@ class Lanes:
     """
 
     taps: NDArray[np.float32]  # (blocks * taps, lanes)
-    norms: NDArray[np.float64]  # (features,), of the templates
     n_blocks: int
     runs: Numbers  # (n, 2): the lane after the last one, the mask across
     more: Numbers  # (n, 2), of further tracks: the lane, the mask across
@@ -83,17 +80,17 @@ def by_size(part: Matches) -> list[Matches]:
     return found
 
 
-def lanes_of(part: Matches) -> Lanes:
-    """Return the layout of a part whose templates are of one size."""
+def lanes_of(part: Matches, most: int) -> Lanes:
+    """Return the layout of a part whose templates are of one size, at most so many a block."""
     uses: dict[int, list[int]] = {}
     for feature in range(part.template.size):
         uses.setdefault(int(part.template[feature]), []).append(feature)
-    for features in uses.values():
-        features.sort(key=lambda f: (int(part.across[f]), int(part.down[f]), f))
+    for own in uses.values():
+        own.sort(key=lambda f: (int(part.across[f]), int(part.down[f]), f))
     ordered = sorted(uses.items(), key=lambda item: _masks(part, item[1][0]))
-    n_blocks = -(-len(ordered) // MOST_LANES)
+    n_blocks = -(-len(ordered) // most)
     width = -(-len(ordered) // n_blocks)
-    if n_blocks > 1:
+    if n_blocks > 1 and most >= VECTOR:
         width = -(-width // VECTOR) * VECTOR
     blocks = [ordered[start : start + width] for start in range(0, len(ordered), width)]
 
@@ -125,10 +122,8 @@ def lanes_of(part: Matches) -> Lanes:
         begin = ends[-1][2]
         ends.append((len(runs), len(more), len(features)))
         boxes.append(_box(part, order[begin:]))
-    norms = [float(np.linalg.norm(part.templates[int(part.template[f])])) for f in order]
     return Lanes(
         taps.reshape(-1, width),
-        np.array(norms),
         len(blocks),
         _pairs(runs),
         _pairs(more),

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..plan import Matches, Plan
+from . import pruning
 from .lanes import Lanes, lanes_of
 from .quantisation import encode
 from .step import Form, Step
@@ -84,7 +85,7 @@ MORE = """
 ROW = """
 /* Raises the values of a block's features to what they find in a row of places. */
 static inline void ${prefix}_row(
-    const $input *x, int y, int block, $entry lists[$across][$listed], float *best)
+    const $input *x, int y, int block, $entry lists[$across][$listed]$open, float *best)
 {
     const int begin = ${prefix}_box[block][2], end = ${prefix}_box[block][3];
     float response[$lanes], largest[$tracks];
@@ -95,7 +96,7 @@ static inline void ${prefix}_row(
     for (j = 0; j < $tracks; ++j)
         largest[j] = blank ? 0.0f : -FLT_MAX;
     for (place = begin; place < end; ++place) {
-        if (lists[place][0] == $end)
+        if (lists[place][0] == $end$closed)
             continue;
         ${prefix}_respond(x + (y * $width + place) * $channels, lists[place], block, response);
         for (i = ${prefix}_ends[block][0], j = 0; i < ${prefix}_ends[block + 1][0]; ++i) {
@@ -130,7 +131,7 @@ static inline void $prefix(const $input *x, float *scores)
         ${prefix}_list(x, y, lists);
         for (block = 0; block < $blocks; ++block)
             if (y >= ${prefix}_box[block][0] && y < ${prefix}_box[block][1])
-                ${prefix}_row(x, y, block, lists, best);
+                ${prefix}_row(x, y, block, lists$all_open, best);
     }
     for (i = 0; i < $n; ++i)
         ${name}_add($start + i, best[i]$scaled, scores);
@@ -140,8 +141,8 @@ static inline void $prefix(const $input *x, float *scores)
 
 def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
     """Return templates of one size."""
-    lanes = lanes_of(part)
-    height, width, channels = part.image_shape
+    lanes = lanes_of(part, form.lanes)
+    _, width, channels = part.image_shape
     rows, columns, _ = part.templates[0].shape
     taps = rows * columns * channels
     coded = encode(lanes.by_lane, form.weights)
@@ -159,6 +160,16 @@ def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
     }
     if lanes.more.size:
         tables["more"] = lanes.more
+    code = LIST + RESPOND + ROW.replace("$more", MORE if lanes.more.size else "") + MATCHES
+    pruned = {"open": "", "closed": "", "all_open": ""}
+    if form.early_exit:
+        tables |= pruning.bound_tables(part, lanes, coded.codes)
+        code += pruning.ENERGIES + pruning.REST + pruning.BLOCK
+        pruned = {
+            "open": ", const unsigned char *open",
+            "closed": " || (open && !open[place])",
+            "all_open": ", 0",
+        } | pruning.bound_words(part, lanes, coded.codes, form.name)
     tracks = lanes.n_lanes + lanes.most_tracks
     n = part.places.size
     places = across.shape[1]
@@ -171,7 +182,7 @@ def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
         plan.weights[:, part.places[lanes.order]].T,
         np.zeros(len(plan.weights)),
         tables,
-        LIST + RESPOND + ROW.replace("$more", MORE if lanes.more.size else "") + MATCHES,
+        code,
         _multiply_adds(lanes, taps),
         places * (taps + MARKS) * n_bytes + 4 * places + 4 * (n + lanes.n_lanes + tracks),
         factor=coded.scales[lanes.lane].astype(np.float64) * part.unit,
@@ -194,6 +205,7 @@ def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
             "down": down.shape[1],
             "across": places,
         }
+        | pruned
         | _reads_of_four(prefix, part.unit, form),
     )
 
@@ -219,7 +231,7 @@ def _by_tap(codes: NDArray[Any], lanes: Lanes) -> NDArray[Any]:
 def _reads_of_four(prefix: str, unit: float, form: Form) -> dict[str, str]:
     """Return the words that read pixels and taps a, b, c and d."""
     smaller = "" if unit == 1.0 else f" * {float(np.float32(1.0 / unit))!r}f"
-    words = {}
+    words = {"smaller": smaller}
     for i, letter in enumerate("abcd"):
         words[f"pixel_{letter}"] = f"(float)at[{prefix}_shift[list[{i}]]]{smaller}"
         words[letter] = f"{letter}[j]" if form.weights == "float32" else f"(float){letter}[j]"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..plan import Balls, Matches, Products, Reads, Thresholds
-from .header import Layout
+from .layout import Layout
 from .step import Step
 
 Rows = NDArray[Any]
@@ -18,10 +18,7 @@ Values = NDArray[np.float64]
 def scores(layout: Layout, X: Rows) -> Values:
     """Return the scores of the rows of X, (n, k)."""
     found = np.tile(layout.intercept, (len(X), 1))
-    for step, codes in zip(layout.steps, layout.weights, strict=True):
-        weights = codes.values.reshape(step.weights.shape)
-        if step.factor is not None:
-            weights = weights * step.factor[:, None]
+    for step, weights in zip(layout.steps, layout.decoded, strict=True):
         found += values(step, X) @ weights
     return found
 

@@ -19,7 +19,8 @@ class Form(NamedTuple):
     name: str
     weights: str  # "float32", "int16" or "int8"
     input_type: str  # "float32" or "uint8"
-    early_exit: bool
+    early_exit: bool = False
+    lanes: int = 112  # templates whose responses are computed at a time: sums in registers
 
     @property
     def c_input(self) -> str:
