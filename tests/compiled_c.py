@@ -86,7 +86,8 @@ def size_of(header, folder, name="shareboost"):
     (folder / "size.h").write_text(header)
     (folder / "size.c").write_text(
         '#include "size.h"\n'
-        f"int predict(const float *x);\nint predict(const float *x) {{ return {name}_predict(x); }}\n"
+        "int predict(const float *x);\n"
+        f"int predict(const float *x) {{ return {name}_predict(x); }}\n"
     )
     compile_ = ["gcc", "-std=c99", "-Os", "-c", "size.c"]
     subprocess.run([*compile_, "-o", "size.o"], cwd=folder, check=True)

@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 from compiled_c import WARNINGS, Compiled, needs_gcc, needs_gxx
-from every_pool import POOLS_TO_TEST
+from exported_pools import all_pools, assert_near
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -15,40 +15,7 @@ from shareboost.export.c.layout import layout_of
 from shareboost.export.c.simulation import scores as simulated
 from shareboost.export.c.step import Form
 from shareboost.export.plan import plan_of
-from shareboost.pools import Columns, Stumps, Templates, Union
-
-MORE_POOLS = {
-    "union, templates": Union(
-        [
-            Columns(),
-            Templates(5, patch_size=3, masks=2, sigma=2.0),
-            Templates(4, patch_size=[3, (2, 5)], masks=2, sigma=0.4),
-        ]
-    )
-}
-ALL_POOLS = POOLS_TO_TEST | MORE_POOLS
-all_pools = pytest.mark.parametrize("name", ALL_POOLS)
-
-
-@pytest.fixture(scope="module")
-def fit(digits):
-    """Return the classifier of a pool of that name, trained on the first 500 digits, once."""
-    known = {}
-
-    def fit(name):
-        if name not in known:
-            X, y = digits
-            clf = ShareBoostClassifier(12, pool=ALL_POOLS[name], alpha=1e-3)
-            known[name] = clf.fit(X[:500], y[:500])
-        return known[name]
-
-    return fit
-
-
-def assert_near(found, expected, rtol=1e-5):
-    """Assert that scores are within a share of the largest of their row."""
-    largest = np.abs(expected).max(axis=1, keepdims=True)
-    assert np.max(np.abs(found - expected) / largest) < rtol
+from shareboost.pools import Stumps, Templates
 
 
 @needs_gcc
@@ -130,7 +97,7 @@ def test_headers_are_c_and_cpp_and_may_be_included_twice(fit, tmp_path):
 def test_labels_and_names_cannot_break_out(digits, tmp_path):
     pandas = pytest.importorskip("pandas")
     X, y = digits[0][:300], digits[1][:300] % 3
-    evil = ['a*/ int', '"\\', "??/\n#error é"]
+    evil = ["a*/ int", '"\\', "??/\n#error é"]
     frame = pandas.DataFrame(X, columns=[f'*/ #error "\\{i}\n??/é' for i in range(64)])
     clf = ShareBoostClassifier(5).fit(frame, np.array(evil)[y])
     compiled = Compiled(to_c(clf), tmp_path, flags=("-O1", "-trigraphs"))
@@ -202,7 +169,7 @@ def test_a_header_is_written_whole_or_not_at_all(fit, tmp_path):
     with pytest.raises(ValueError, match="weights='int4'"):
         to_c(fit("stumps"), path, weights="int4", overwrite=True)
     assert path.read_text() == text
-    with pytest.raises(OSError):
+    with pytest.raises(FileNotFoundError):
         to_c(fit("columns"), tmp_path / "nowhere" / "model.h")
     assert to_c(fit("stumps"), path, overwrite=True) == path.read_text()
 

@@ -1,0 +1,41 @@
+"""The loss of quantised weights is measured and stated."""
+
+import numpy as np
+import pytest
+from exported_pools import all_pools
+
+from shareboost.export import quantization_loss, to_c
+
+
+@all_pools
+def test_float32_loses_nothing_and_int16_hardly_anything(name, fit, digits):
+    X, y = digits[0][500:1000], digits[1][500:1000]
+    exact = quantization_loss(fit(name), X, y, weights="float32")
+    assert (exact.changed, exact.loss) == (0, 0.0)
+    assert exact.accuracy == pytest.approx(fit(name).score(X, y))
+    assert quantization_loss(fit(name), X, y, weights="int16").changed <= 2
+
+
+@all_pools
+def test_int8_keeps_the_accuracy_of_every_pool(name, fit, digits):
+    loss = quantization_loss(fit(name), digits[0][500:], digits[1][500:], weights="int8")
+    assert loss.changed < 0.03 * loss.n_samples
+    assert loss.loss < 0.01
+
+
+def test_the_header_states_the_loss(fit, digits):
+    X, y = digits[0][500:], digits[1][500:]
+    header = to_c(fit("columns"), weights="int8", data=(X, y))
+    assert str(quantization_loss(fit("columns"), X, y)) in header
+
+
+def test_labels_of_another_shape_are_refused(fit, digits):
+    with pytest.raises(ValueError, match="y has the shape"):
+        quantization_loss(fit("columns"), digits[0], digits[1][:5])
+    with pytest.raises(ValueError, match="weights='int4'"):
+        quantization_loss(fit("columns"), digits[0], digits[1], weights="int4")
+
+
+def test_small_weights_take_less(fit):
+    sizes = [len(to_c(fit("pieces"), weights=w)) for w in ("float32", "int16", "int8")]
+    assert np.all(np.diff(sizes) < 0)
