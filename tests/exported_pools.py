@@ -16,6 +16,18 @@ MORE_POOLS = {
     )
 }
 ALL_POOLS = POOLS_TO_TEST | MORE_POOLS
+# Pools that differ in training alone are exported alike.
+ALIKE = {
+    "columns, maxabs",
+    "groups, mean",
+    "stumps, paper",
+    "stumps, exact",
+    "products, maxabs",
+    "templates, one scale",
+}
+FORMS = [name for name in ALL_POOLS if name not in ALIKE]
+
+every_form = pytest.mark.parametrize("name", FORMS)
 all_pools = pytest.mark.parametrize("name", ALL_POOLS)
 
 

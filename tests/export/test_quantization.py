@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from exported_pools import all_pools
+from exported_pools import every_form
 
 from shareboost.export import quantization_loss, to_c
 
 
-@all_pools
+@every_form
 def test_float32_loses_nothing_and_int16_hardly_anything(name, fit, digits):
     X, y = digits[0][500:1000], digits[1][500:1000]
     exact = quantization_loss(fit(name), X, y, weights="float32")
@@ -16,7 +16,7 @@ def test_float32_loses_nothing_and_int16_hardly_anything(name, fit, digits):
     assert quantization_loss(fit(name), X, y, weights="int16").changed <= 2
 
 
-@all_pools
+@every_form
 def test_int8_keeps_the_accuracy_of_every_pool(name, fit, digits):
     loss = quantization_loss(fit(name), digits[0][500:], digits[1][500:], weights="int8")
     assert loss.changed < 0.03 * loss.n_samples

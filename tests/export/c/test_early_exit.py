@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from compiled_c import Compiled, needs_gcc
-from exported_pools import all_pools, assert_near
+from exported_pools import assert_near, every_form
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,7 +18,7 @@ from shareboost.pools import Templates
 
 
 @needs_gcc
-@all_pools
+@every_form
 @pytest.mark.parametrize("weights", ["float32", "int8"])
 def test_both_forms_give_the_same_class(name, weights, fit, digits, tmp_path):
     noise = np.random.default_rng(0).uniform(0, 16, size=(500, 64))
@@ -49,7 +49,7 @@ def test_bytes_need_no_range(fit, digits, tmp_path):
     np.testing.assert_array_equal(early.predict(X), fit("columns").predict(X))
 
 
-@all_pools
+@every_form
 def test_no_feature_adds_more_than_its_bound(name, fit, digits):
     layout = layout_of(plan_of(fit(name)), Form("shareboost", "float32", "float32"))
     low, high = np.zeros(64), np.full(64, 16.0)

@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 from compiled_c import WARNINGS, Compiled, needs_gcc, needs_gxx
-from exported_pools import all_pools, assert_near
+from exported_pools import all_pools, assert_near, every_form
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
@@ -31,7 +31,7 @@ def test_scores_and_classes_are_those_of_python(name, fit, digits, tmp_path):
 
 
 @needs_gcc
-@all_pools
+@every_form
 @pytest.mark.parametrize("weights", ["int16", "int8"])
 def test_quantised_headers_compute_what_is_simulated(name, weights, fit, digits, tmp_path):
     X = digits[0].astype(np.float32)
@@ -49,7 +49,7 @@ def test_images_may_come_as_bytes(name, fit, digits, tmp_path):
 
 
 @needs_gcc
-@all_pools
+@every_form
 def test_headers_run_clean_under_sanitizers(name, fit, digits, tmp_path):
     header = to_c(fit(name), early_exit=True, input_range=(0, 16), lanes=3)
     (tmp_path / "model.h").write_text(header)

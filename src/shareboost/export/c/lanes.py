@@ -35,7 +35,7 @@ class Lanes:
     more: Numbers  # (n, 2), of further tracks: the lane, the mask across
     features: Numbers  # (n, 2): the track, the mask down
     ends: Numbers  # (blocks + 1, 3)
-    box: Numbers  # (blocks, 4), of the places that count: first and last row, and column
+    box: Numbers  # (blocks, 4), of the places that count: first row and end, first column and end
     order: Numbers  # (features,), places of the features among those of the part
     lane: Numbers  # (features,), among the lanes of all blocks
 
@@ -144,9 +144,9 @@ def _pairs(pairs: list[tuple[int, int]]) -> Numbers:
 
 
 def _box(part: Matches, features: list[int]) -> tuple[int, int, int, int]:
-    """Return the first row and the one after the last where any mask matters; so columns."""
-    down = [part.masks_down[mask] for mask in {int(part.down[f]) for f in features}]
-    across = [part.masks_across[mask] for mask in {int(part.across[f]) for f in features}]
+    """Return the first row and the end of those where any mask matters; so columns."""
+    down = [part.masks_down[part.down[f]] for f in features]
+    across = [part.masks_across[part.across[f]] for f in features]
     return (*_reach(down), *_reach(across))
 
 
