@@ -64,9 +64,8 @@ class InC:
     def predict(self, X: Any) -> np.ndarray:
         X = np.ascontiguousarray(X, dtype=self.dtype)
         out = np.empty(len(X), dtype=np.intc)
-        pointers = (a.ctypes.data_as(ctypes.c_void_p) for a in (X, out))
-        first, last = pointers
-        self.library.predict(first, len(X), last)
+        rows, answers = (array.ctypes.data_as(ctypes.c_void_p) for array in (X, out))
+        self.library.predict(rows, len(X), answers)
         return out
 
     def multiply_adds(self, X: Any) -> float:
@@ -234,11 +233,13 @@ def held_out(name: str) -> tuple[Any, Any, Any, Any]:
 def main() -> None:
     tables = {"columns": columns, "templates": templates, "quantisation": quantisation}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("table", nargs="*", choices=[*tables, []], default=list(tables))
+    parser.add_argument("table", nargs="*", help=f"of {', '.join(tables)}; all if none is named")
     parser.add_argument("--full", action="store_true", help="train templates on all of MNIST")
     arguments = parser.parse_args()
+    for name in set(arguments.table) - set(tables):
+        parser.error(f"there is no table {name!r}: it takes {', '.join(tables)}")
     with tempfile.TemporaryDirectory() as folder:
-        for name in arguments.table:
+        for name in arguments.table or tables:
             tables[name](Path(folder), arguments.full)
 
 

@@ -97,7 +97,7 @@ def header_of(layout: Layout, notes: list[str]) -> str:
         "k": plan.classes.size,
         "n_inputs": plan.n_inputs,
         "title": f"A classifier of {plan.classes.size} classes, exported by shareboost.",
-        "notes": "".join(f" * {comment_text(note)}\n" for note in notes),
+        "notes": "".join(f" * {comment_text(note)}".rstrip() + "\n" for note in notes),
         "includes": _includes(layout),
         "weight": f"{'' if form.weights == 'float32' else '(float)'}{form.name}_weights[column][q]",
         "calls": "".join(_call(step) for step in layout.steps) or "    (void)x;\n",

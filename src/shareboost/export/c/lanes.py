@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..plan import Matches
 
 # Lanes of several blocks come in multiples of this.
-VECTOR = 16
+VECTOR = 8
 # Places where a mask is below this share of its largest value add nothing but a floor at zero.
 NEGLIGIBLE = 1e-7
 
