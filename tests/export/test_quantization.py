@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from exported_pools import every_form
 
+from shareboost import ShareBoostClassifier
 from shareboost.export import quantization_loss, to_c
 
 
@@ -27,6 +29,16 @@ def test_the_header_states_the_loss(fit, digits):
     X, y = digits[0][500:], digits[1][500:]
     header = to_c(fit("columns"), weights="int8", data=(X, y))
     assert str(quantization_loss(fit("columns"), X, y)) in header
+
+
+def test_frames_and_sparse_rows_are_measured_too(digits):
+    pandas = pytest.importorskip("pandas")
+    X, y = digits[0][:600], digits[1][:600]
+    frame = pandas.DataFrame(X, columns=[f"pixel {i}" for i in range(64)])
+    clf = ShareBoostClassifier(5).fit(frame, y)
+    found = quantization_loss(clf, frame, pandas.Series(y))
+    clf = ShareBoostClassifier(5).fit(X, y)
+    assert quantization_loss(clf, sp.csr_array(X), y) == quantization_loss(clf, X, y) == found
 
 
 def test_labels_of_another_shape_are_refused(fit, digits):

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from ..arguments import one_of
+from ..validation import on_host
 from .c.layout import layout_of
 from .c.quantisation import LARGEST_CODE
 from .c.simulation import scores
@@ -47,7 +50,7 @@ def quantization_loss(model: Any, X: Any, y: Any, weights: str = "int8") -> Quan
     ----------
     model : fitted classifier
     X, y : array-like
-        Rows and their labels.
+        Rows, as ``predict`` takes them on the host, and their labels.
     weights : {"int8", "int16", "float32"}, default="int8"
 
     Returns
@@ -57,19 +60,24 @@ def quantization_loss(model: Any, X: Any, y: Any, weights: str = "int8") -> Quan
     """
     one_of("weights", weights, LARGEST_CODE, "quantization_loss")
     layout = layout_of(plan_of(model), Form("shareboost", weights, "float32"))
-    X, y = np.asarray(X), np.asarray(y)
-    predicted = model.predict(X)
-    if y.shape != predicted.shape:
-        raise ValueError(f"y has the shape {y.shape}: it takes a label for each of {len(X)} rows.")
+    predicted, y = on_host(model.predict(X)), on_host(y)
+    n = len(predicted)
+    if np.shape(y) != (n,):
+        raise ValueError(f"y has the shape {np.shape(y)}: it takes a label for each of {n} rows.")
     best = [
-        scores(layout, X[start : start + CHUNK_ROWS]).argmax(axis=1)
-        for start in range(0, len(X), CHUNK_ROWS)
+        scores(layout, _dense(X[start : start + CHUNK_ROWS])).argmax(axis=1)
+        for start in range(0, n, CHUNK_ROWS)
     ]
     quantized = model.classes_[np.concatenate(best)]
     return QuantizationLoss(
         weights,
-        len(X),
-        float(np.mean(predicted == y)),
-        float(np.mean(quantized == y)),
+        n,
+        float(np.mean(predicted == np.asarray(y))),
+        float(np.mean(quantized == np.asarray(y))),
         int(np.sum(quantized != predicted)),
     )
+
+
+def _dense(rows: Any) -> NDArray[Any]:
+    """Return rows of an array, a frame or a sparse matrix as an array."""
+    return rows.toarray() if sp.issparse(rows) else np.asarray(rows)

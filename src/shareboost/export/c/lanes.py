@@ -82,18 +82,7 @@ def by_size(part: Matches) -> list[Matches]:
 
 def lanes_of(part: Matches, most: int) -> Lanes:
     """Return the layout of a part whose templates are of one size, at most so many a block."""
-    uses: dict[int, list[int]] = {}
-    for feature in range(part.template.size):
-        uses.setdefault(int(part.template[feature]), []).append(feature)
-    for own in uses.values():
-        own.sort(key=lambda f: (int(part.across[f]), int(part.down[f]), f))
-    ordered = sorted(uses.items(), key=lambda item: _masks(part, item[1][0]))
-    n_blocks = -(-len(ordered) // most)
-    width = -(-len(ordered) // n_blocks)
-    if n_blocks > 1 and most >= VECTOR:
-        width = -(-width // VECTOR) * VECTOR
-    blocks = [ordered[start : start + width] for start in range(0, len(ordered), width)]
-
+    blocks, width = _blocks(part, most)
     taps = np.zeros((len(blocks), part.templates[0].size, width), dtype=np.float32)
     runs: list[tuple[int, int]] = []
     more: list[tuple[int, int]] = []
@@ -133,6 +122,21 @@ def lanes_of(part: Matches, most: int) -> Lanes:
         np.array(order, dtype=np.intp),
         np.array(lanes, dtype=np.intp),
     )
+
+
+def _blocks(part: Matches, most: int) -> tuple[list[list[tuple[int, list[int]]]], int]:
+    """Return the templates of each block, each with its features by mask; lanes of a block."""
+    uses: dict[int, list[int]] = {}
+    for feature in range(part.template.size):
+        uses.setdefault(int(part.template[feature]), []).append(feature)
+    for own in uses.values():
+        own.sort(key=lambda feature: (*_masks(part, feature), feature))
+    ordered = sorted(uses.items(), key=lambda item: _masks(part, item[1][0]))
+    n_blocks = -(-len(ordered) // most)
+    width = -(-len(ordered) // n_blocks)
+    if n_blocks > 1 and most >= VECTOR:
+        width = -(-width // VECTOR) * VECTOR
+    return [ordered[start : start + width] for start in range(0, len(ordered), width)], width
 
 
 def _masks(part: Matches, feature: int) -> tuple[int, int]:

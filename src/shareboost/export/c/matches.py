@@ -142,24 +142,9 @@ static inline void $prefix(const $input *x, float *scores)
 def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
     """Return templates of one size."""
     lanes = lanes_of(part, form.lanes)
-    _, width, channels = part.image_shape
-    rows, columns, _ = part.templates[0].shape
-    taps = rows * columns * channels
     coded = encode(lanes.by_lane, form.weights)
-    down, across = np.stack(part.masks_down), np.stack(part.masks_across)
-    entry = integer_type(taps)
-    tables = {
-        "shift": _shifts(rows, columns, width, channels),
-        "taps": _by_tap(coded.codes, lanes),
-        "down": down,
-        "across": across,
-        "runs": lanes.runs,
-        "features": lanes.features,
-        "ends": lanes.ends,
-        "box": lanes.box,
-    }
-    if lanes.more.size:
-        tables["more"] = lanes.more
+    tables = _tables(part, lanes, coded.codes)
+    words = _sizes(part, lanes) | _reads_of_four(prefix, part.unit, form)
     code = LIST + RESPOND + ROW.replace("$more", MORE if lanes.more.size else "") + MATCHES
     pruned = {"open": "", "closed": "", "all_open": ""}
     if form.early_exit:
@@ -170,44 +155,64 @@ def matches(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
             "closed": " || (open && !open[place])",
             "all_open": ", 0",
         } | pruning.bound_words(part, lanes, coded.codes, form.name)
-    tracks = lanes.n_lanes + lanes.most_tracks
-    n = part.places.size
-    places = across.shape[1]
-    n_bytes = {"uint8_t": 1, "uint16_t": 2}[entry]
+    lists = words["across"] * words["listed"] * {"uint8_t": 1, "uint16_t": 2}[words["entry"]]
+    floats = words["across"] + words["n"] + words["lanes"] + words["tracks"]
     return Step(
         replace(part, **_reordered(part, lanes)),
         prefix,
         "matches",
-        n,
+        words["n"],
         plan.weights[:, part.places[lanes.order]].T,
         np.zeros(len(plan.weights)),
         tables,
         code,
-        _multiply_adds(lanes, taps),
-        places * (taps + MARKS) * n_bytes + 4 * places + 4 * (n + lanes.n_lanes + tracks),
+        _multiply_adds(lanes, words["taps"]),
+        lists + 4 * floats,
         factor=coded.scales[lanes.lane].astype(np.float64) * part.unit,
         lane=lanes.lane,
-        words={
-            "n": n,
-            "entry": entry,
-            "end": taps,
-            "marks": MARKS,
-            "listed": taps + MARKS,
-            "taps": taps,
-            "tap": "float" if form.weights == "float32" else f"{form.weights}_t",
-            "lanes": lanes.n_lanes,
-            "tracks": tracks,
-            "blocks": lanes.n_blocks,
-            "rows": rows,
-            "columns": columns,
-            "width": width,
-            "channels": channels,
-            "down": down.shape[1],
-            "across": places,
-        }
-        | pruned
-        | _reads_of_four(prefix, part.unit, form),
+        words=words | pruned,
     )
+
+
+def _tables(part: Matches, lanes: Lanes, codes: NDArray[Any]) -> dict[str, NDArray[Any]]:
+    """Return the tables of the full form."""
+    _, width, channels = part.image_shape
+    rows, columns, _ = part.templates[0].shape
+    tables = {
+        "shift": _shifts(rows, columns, width, channels),
+        "taps": _by_tap(codes, lanes),
+        "down": np.stack(part.masks_down),
+        "across": np.stack(part.masks_across),
+        "runs": lanes.runs,
+        "features": lanes.features,
+        "ends": lanes.ends,
+        "box": lanes.box,
+    }
+    return tables | ({"more": lanes.more} if lanes.more.size else {})
+
+
+def _sizes(part: Matches, lanes: Lanes) -> dict[str, Any]:
+    """Return the words of the full form that are sizes of things."""
+    _, width, channels = part.image_shape
+    rows, columns, _ = part.templates[0].shape
+    taps = rows * columns * channels
+    return {
+        "n": part.places.size,
+        "entry": integer_type(taps),
+        "end": taps,
+        "marks": MARKS,
+        "listed": taps + MARKS,
+        "taps": taps,
+        "lanes": lanes.n_lanes,
+        "tracks": lanes.n_lanes + lanes.most_tracks,
+        "blocks": lanes.n_blocks,
+        "rows": rows,
+        "columns": columns,
+        "width": width,
+        "channels": channels,
+        "down": part.masks_down[0].size,
+        "across": part.masks_across[0].size,
+    }
 
 
 def _reordered(part: Matches, lanes: Lanes) -> dict[str, Any]:
@@ -231,7 +236,8 @@ def _by_tap(codes: NDArray[Any], lanes: Lanes) -> NDArray[Any]:
 def _reads_of_four(prefix: str, unit: float, form: Form) -> dict[str, str]:
     """Return the words that read pixels and taps a, b, c and d."""
     smaller = "" if unit == 1.0 else f" * {float(np.float32(1.0 / unit))!r}f"
-    words = {"smaller": smaller}
+    tap = "float" if form.weights == "float32" else f"{form.weights}_t"
+    words = {"smaller": smaller, "tap": tap}
     for i, letter in enumerate("abcd"):
         words[f"pixel_{letter}"] = f"(float)at[{prefix}_shift[list[{i}]]]{smaller}"
         words[letter] = f"{letter}[j]" if form.weights == "float32" else f"(float){letter}[j]"
