@@ -12,13 +12,13 @@ from ...arguments import at_least, one_of
 from ...files import write_whole
 from ..plan import Plan, Products, Reads, plan_of
 from .header import header_of
+from .lanes import LANES
 from .layout import layout_of, with_bounds
 from .quantisation import LARGEST_CODE
 from .step import Form
 from .text import identifier
 
 INPUT_TYPES = ("float32", "uint8")
-LANES = 112
 
 
 def to_c(

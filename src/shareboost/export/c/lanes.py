@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 
 from ..plan import Matches
 
+# Templates whose responses are computed side by side: their sums stay in vector registers.
+# Measured on MNIST: 64 take 1.4 times as long, 224 1.1 times.
+LANES = 112
 # Lanes of several blocks come in multiples of this.
 VECTOR = 8
 # Places where a mask is below this share of its largest value add nothing but a floor at zero.

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..plan import Part
+from .lanes import LANES
 
 Table = NDArray[Any]
 
@@ -20,7 +21,7 @@ class Form(NamedTuple):
     weights: str  # "float32", "int16" or "int8"
     input_type: str  # "float32" or "uint8"
     early_exit: bool = False
-    lanes: int = 112  # templates whose responses are computed at a time: sums in registers
+    lanes: int = LANES  # templates that are computed side by side, at most
 
     @property
     def c_input(self) -> str:
