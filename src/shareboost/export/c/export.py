@@ -62,8 +62,8 @@ def to_c(
     data : (X, y), optional
         Held-out rows: the header states how quantised weights do on them.
     lanes : int, default=112
-        Templates whose responses are computed side by side. So many suit processors with vector
-        units; with early exit, fewer skip more work, and 1 suits a microcontroller.
+        Templates whose responses are computed side by side, at most. With early exit, fewer
+        leave out more multiply-adds, but take more steps for each: on x86 so many are fastest.
     overwrite : bool, default=False
         Whether a file that is there already may be replaced.
 
