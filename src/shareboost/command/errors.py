@@ -66,7 +66,7 @@ class OneLineErrors(TyperGroup):
             if type(error).__name__ == "NoArgsIsHelpError":
                 error.show()
             else:
-                say(f"{error.format_message()} {_help_of(error)}")
+                say(f"{error.format_message().rstrip('.')}. {_help_of(error)}")
             return FAILED
         return code if isinstance(code, int) else 0
 

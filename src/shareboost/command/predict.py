@@ -43,9 +43,11 @@ def predict(
     source = source_of(data, format_)
     with output(out, force) as file, progress_bars(shows_bars()):
         heads = ["prediction", *(f"probability_{label}" for label in clf.classes_)]
-        file.write(_lines([heads if proba else heads[:1]]))
+        lines = [heads if proba else heads[:1]]  # written with the first rows, not before an error
         for X in blocks_for(clf, source):
-            file.write(_lines(_answers(clf, X, proba)))
+            file.write(_lines([*lines, *_answers(clf, X, proba)]))
+            lines = []
+        file.write(_lines(lines))
 
 
 def _answers(clf: Any, X: Any, proba: bool) -> list[list[Any]]:

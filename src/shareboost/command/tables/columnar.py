@@ -59,8 +59,9 @@ class Columnar:
         else:
             with self.source.open("reading the head") as stream, self._rows(stream, {}) as reader:
                 schema = reader.schema
-        _check_names(schema.names, self.source.name)
-        return {field.name: self._is_text(field.type) for field in schema}
+        with self._told():
+            _check_names(schema.names, self.source.name)
+            return {field.name: self._is_text(field.type) for field in schema}
 
     def blocks(
         self, numbers: Iterable[str], texts: Iterable[str], what: str = "reading"

@@ -80,9 +80,8 @@ def labels_of(texts: Sequence[str], target: str) -> NDArray[Any]:
     whole = [_whole(text) for text in texts]
     if all(text is not None for text in whole):
         return np.array([int(text or "") for text in whole])
-    numbers = [text for text in texts if _is_number(text)]
-    if len(numbers) == len(texts):
-        fraction = next(text for text, own in zip(texts, whole, strict=True) if own is None)
+    fraction = next((t for t in texts if _is_number(t) and not float(t).is_integer()), None)
+    if fraction is not None and all(map(_is_number, texts)):
         raise CommandError(
             f"The target {target!r} holds numbers that are not whole, for instance {fraction}: a "
             "classifier takes labels of classes."

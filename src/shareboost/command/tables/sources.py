@@ -44,7 +44,7 @@ MAGIC: dict[bytes, Callable[[Any], Any]] = {
     b"\x28\xb5\x2f\xfd": lambda file: _zstandard(file),
 }
 PEEKED = 1 << 14
-DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 class Counted:
@@ -72,6 +72,8 @@ class Counted:
         try:
             found: bytes = self._stream.read(size)
         except DAMAGED as error:
+            if self._stream is self._raw:  # the disk's own error
+                raise
             raise CommandError(f"{self._name} is compressed and damaged: {error}.") from None
         self.n_bytes += len(found)
         self._bar.at(self._raw.tell() if self._raw.seekable() else self.n_bytes)

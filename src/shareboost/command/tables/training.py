@@ -80,7 +80,7 @@ def _from_columns(table: Columnar, asked: Asked) -> Training:
         if missing := [column for column in columns if column not in kinds]:
             raise CommandError(
                 f"{option} names {listed(missing)}, which {name} has not. It has "
-                f"{listed(list(kinds))}."
+                f"{listed(list(kinds))}{_separator_hint(list(kinds))}."
             )
     for column in (asked.target, *asked.drop):
         kinds.pop(column, None)
@@ -95,6 +95,13 @@ def _from_columns(table: Columnar, asked: Asked) -> Training:
     labels[places] = y
     held_out = None if asked.holdout is None else (X[n_train:], labels[n_train:])
     return Training(X[:n_train], labels[:n_train], held_out, inputs, found.with_gaps)
+
+
+def _separator_hint(names: list[str]) -> str:
+    """Return what to do about a header that is one name because of its separators."""
+    if len(names) > 1 or not {";", "\t"} & set(names[0]):
+        return ""
+    return ": CSV is separated by commas, and --format tsv by tabs"
 
 
 def _filled(
