@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .app import app
 from .errors import INTERRUPTED, CommandError, say
 from .options import Data, Debug, Force, Format, shows_bars
-from .outputs import STDOUT, check_output, output
+from .outputs import STDOUT, check_output, hint, output
+
+if TYPE_CHECKING:
+    from .fitting import Fitted
 
 POOLS = ("columns", "stumps", "products", "pieces", "templates")
 TEXT = ("error", "one-hot")
@@ -123,7 +126,8 @@ def fit(
         raise typer.Exit(INTERRUPTED)
     with output(out, force) as file:
         file.write(fitting.content(found.clf, model_only))
-    _tell(found, out)
+    if out != STDOUT:
+        _tell(found, out)
     if found.interrupted:
         say(f"Interrupted: the {found.clf.selected_.size} finished rounds are saved.")
         raise typer.Exit(INTERRUPTED)
@@ -139,15 +143,12 @@ def _check_choices(pool: str, text: str, test: str | None, holdout: float | None
         raise CommandError(f"--holdout {holdout:g} is not valid: it takes a share from 0 to 1.")
 
 
-def _tell(found: Any, out: str) -> None:
-    """End with a few lines; on stdout, unless the model is there."""
-    from .outputs import hint
-
-    for line in found.lines() if out != STDOUT else ():
-        print(line)
-    if out != STDOUT:
-        print(f"The model is in {out}.")
-        hint(
-            f"Next: shareboost explain {out}, or shareboost predict {out} NEW.csv --out "
-            "predictions.csv"
-        )
+def _tell(found: Fitted, out: str) -> None:
+    """End with a few lines."""
+    try:
+        lines = found.lines()
+    except KeyboardInterrupt:  # while the errors were measured
+        say(f"Interrupted: the model is saved in {out}.")
+        raise typer.Exit(INTERRUPTED) from None
+    print(*lines, f"The model is in {out}.", sep="\n")
+    hint(f"Next: shareboost explain {out}, or shareboost predict {out} DATA --out predictions.csv")

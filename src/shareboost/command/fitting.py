@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..classifier import ShareBoostClassifier
 from ..pools import takes_nan
 from ..progress import progress_bars
 from ..resampling.cv import ShareBoostCV
 from .errors import CommandError, listed
 from .prices import read_prices
-from .tables.inputs import Inputs
+from .tables.inputs import Inputs, columns_with_gaps
 from .tables.prediction import read_labelled
 from .tables.sources import Source
-from .tables.training import Asked, Training, read_training
+from .tables.training import Asked, read_training
 
 SHOWN = 30  # names of features in the summary
 
@@ -50,30 +52,30 @@ class Wishes:
 
 @dataclass
 class Fitted:
-    """A fitted classifier and its errors."""
+    """A fitted classifier, and the rows to measure its errors on."""
 
     clf: Any
-    n_columns: int
     interrupted: bool
-    n_rows: int
-    error: float  # of training
-    held_out: tuple[int, float] | None  # rows, and their error
+    training: tuple[Any, Any]  # X, y
+    held_out: tuple[Any, Any] | None
 
     def lines(self) -> list[str]:
         """Return what people are told of it."""
-        names = [str(name) for name in self.clf.path_.names(self.clf.selected_)]
+        names = self.clf.path_.names(self.clf.selected_)
         more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        own = f"{len(names)} features, in the order chosen: {', '.join(names[:SHOWN])}{more}."
-        lines = [own]
+        lines = [f"{len(names)} features, in the order chosen: {', '.join(names[:SHOWN])}{more}."]
         if hasattr(self.clf, "best_n_features_"):
             lines.append(
                 f"Cross-validation chose {self.clf.best_n_features_} features: "
                 f"{1 - self.clf.best_score_:.2%} error on rows that a fold held out."
             )
-        error = f"Error: {self.error:.2%} of {self.n_rows} training rows"
+        error = f"Error: {self._error(self.training)} training rows"
         if self.held_out is not None:
-            error += f", {self.held_out[1]:.2%} of {self.held_out[0]} held-out rows"
+            error += f", {self._error(self.held_out)} held-out rows"
         return [*lines, f"{error}."]
+
+    def _error(self, rows: tuple[Any, Any]) -> str:
+        return f"{1 - self.clf.score(*rows):.2%} of {len(rows[1])}"
 
 
 def fitted(
@@ -82,8 +84,13 @@ def fitted(
     """Return a classifier fitted to a table; None where no round was finished before Ctrl-C."""
     with progress_bars(verbose):
         rows = read_training(source, asked)
-        _check_gaps(rows, wishes.pool, source.name)
-        held_out = rows.held_out if test is None else _tested(test, asked.target, rows)
+        _check_gaps(rows.with_gaps, wishes.pool, source.name)
+        held_out = rows.held_out
+        if test is not None:
+            n = rows.X.shape[1]
+            held_out = read_labelled(test, asked.target, rows.inputs, n, np.unique(rows.y))
+            gaps = columns_with_gaps(held_out[0], rows.inputs)
+            _check_gaps(gaps, wishes.pool, test.name)
     clf = wishes.classifier(rows.inputs, rows.X.shape[1], verbose)
     X = rows.named(rows.X)
     evaluation = None if held_out is None else (rows.named(held_out[0]), held_out[1])
@@ -96,10 +103,7 @@ def fitted(
         interrupted = True
     if rows.inputs is not None and rows.inputs.levels is not None:
         clf.levels_in_ = rows.inputs.levels
-    measured = None if evaluation is None else (len(evaluation[1]), 1 - clf.score(*evaluation))
-    return Fitted(
-        clf, rows.X.shape[1], interrupted, len(rows.y), 1 - clf.score(X, rows.y), measured
-    )
+    return Fitted(clf, interrupted, (X, rows.y), evaluation)
 
 
 def content(clf: Any, model_only: bool) -> bytes:
@@ -109,18 +113,10 @@ def content(clf: Any, model_only: bool) -> bytes:
     return content_of(clf, whole_path=not model_only)
 
 
-def _tested(test: Source, target: str | None, rows: Training) -> tuple[Any, Any]:
-    """Return the rows of the test file."""
-    import numpy as np
-
-    X, y = read_labelled(test, target, rows.inputs, rows.X.shape[1], np.unique(rows.y))
-    return X, y
-
-
-def _check_gaps(rows: Training, pool: str, name: str) -> None:
-    if rows.with_gaps and not takes_nan(pool):
+def _check_gaps(columns: list[str], pool: str, name: str) -> None:
+    if columns and not takes_nan(pool):
         raise CommandError(
-            f"Columns {listed(rows.with_gaps)} of {name} have missing values, which --pool {pool} "
+            f"Columns {listed(columns)} of {name} have missing values, which --pool {pool} "
             "does not take: choose --pool stumps, fill them, or leave them out with --drop."
         )
 

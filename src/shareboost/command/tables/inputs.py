@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,26 @@ class Inputs:
         return found
 
 
+def columns_with_gaps(X: Any, inputs: Inputs | None) -> list[str]:
+    """Return the names of the columns of X, dense or sparse, that have missing values."""
+    sparse = hasattr(X, "indptr")
+    values = X.data if sparse else X
+    if values.dtype.kind != "f" or not np.isnan(values.sum()):
+        return []
+    missing = np.isnan(values)
+    places = np.unique(X.indices[missing]) if sparse else np.flatnonzero(missing.any(axis=0))
+    return [f"x{j}" if inputs is None else inputs.names[j] for j in places.tolist()]
+
+
+def check_columns(needed: Iterable[str], there: Container[str], name: str) -> None:
+    """Raise where a table has not all columns that are needed."""
+    if missing := [column for column in needed if column not in there]:
+        raise CommandError(
+            f"{name} has not all columns that the model reads: {listed(missing, 20)} "
+            f"{'is' if len(missing) == 1 else 'are'} missing."
+        )
+
+
 class Encoder:
     """Makes rows of X from blocks of a table.
 
@@ -85,15 +105,6 @@ class Encoder:
     def texts(self) -> list[str]:
         """The table's columns of text that are needed."""
         return [column for column, places in self._columns.items() if None not in places]
-
-    def check(self, names: Iterable[str], name: str) -> None:
-        """Raise where a table has not all columns that are needed."""
-        there = set(names)
-        if missing := [column for column in self._columns if column not in there]:
-            raise CommandError(
-                f"{name} has not all columns that the model reads: {listed(missing, 20)} "
-                f"{'is' if len(missing) == 1 else 'are'} missing."
-            )
 
     def rows(self, batch: Any) -> NDArray[np.float64]:
         """Return the rows of X of a block, (n, columns of X)."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import CommandError, listed
 from .columnar import COLUMNAR, Columnar
-from .inputs import Encoder, Inputs
+from .inputs import Encoder, Inputs, check_columns, columns_with_gaps
 from .labels import LabelTexts, text_of
 from .matrices import OTHERS, Matrix, read_matrix, with_columns
 from .sources import Source
@@ -30,17 +30,25 @@ def blocks_for(clf: Any, source: Source, used: Iterable[int] | None = None) -> I
     used : iterable of int, optional
         The columns of X that are needed; the others are 0. None: those that it reads.
     """
+    inputs = Inputs.of_model(clf)
+    needed = clf.columns_.tolist() if used is None else list(used)
     with source.again() as opened:
-        inputs = Inputs.of_model(clf)
-        needed = clf.columns_.tolist() if used is None else list(used)
         if opened.format in COLUMNAR:
-            for X, _ in _columnar_blocks(Columnar(opened), inputs, needed, None):
-                check_gaps(X, inputs, clf, source.name)
-                yield X
+            blocks: Iterator[Any] = (
+                X for X, _ in _columnar_blocks(Columnar(opened), inputs, needed, None)
+            )
         else:
-            X = matched(read_matrix(opened, None, OTHERS, labelled=False), clf, source.name)
-            for start in range(0, X.shape[0], BLOCK_ROWS):
-                yield X[start : start + BLOCK_ROWS]
+            has_names = hasattr(clf, "feature_names_in_")
+            matrix = read_matrix(opened, None, OTHERS, labelled=False)
+            own = inputs if has_names or matrix.names is not None else None
+            blocks = _matrix_blocks(in_order(matrix, own, clf.n_features_in_, source.name, needed))
+        for X in blocks:
+            _check_gaps(X, inputs, clf, source.name)
+            yield X
+
+
+def _matrix_blocks(X: Any) -> Iterator[Any]:
+    return (X[start : start + BLOCK_ROWS] for start in range(0, X.shape[0], BLOCK_ROWS))
 
 
 def read_labelled(
@@ -83,7 +91,7 @@ def _columnar_blocks(
     """Yield blocks of X and of the target."""
     encoder = Encoder(inputs, used)
     names = table.kinds()
-    encoder.check(names, table.source.name)
+    check_columns([*encoder.numbers, *encoder.texts], names, table.source.name)
     labels = [] if target is None else [target]
     if target is not None and target not in names:
         raise CommandError(f"{table.source.name} has no column {target!r}.")
@@ -95,24 +103,25 @@ def _columnar_blocks(
     encoder.tell_unknown(table.source.name)
 
 
-def matched(found: Matrix, clf: Any, name: str) -> Any:
-    """Return a matrix in the order of a classifier's columns."""
-    has_names = hasattr(clf, "feature_names_in_")
-    inputs = Inputs.of_model(clf) if has_names or found.names is not None else None
-    return in_order(found, inputs, clf.n_features_in_, name)
+def in_order(
+    found: Matrix,
+    inputs: Inputs | None,
+    n: int,
+    name: str,
+    needed: Iterable[int] | None = None,
+) -> Any:
+    """Return a matrix with n columns, in the order of names where there are any.
 
-
-def in_order(found: Matrix, inputs: Inputs | None, n: int, name: str) -> Any:
-    """Return a matrix with n columns, in the order of names where there are any."""
+    Columns that are not ``needed`` may be missing, and are then 0.
+    """
     X = found.X
     if inputs is not None and found.names is not None:
         where = {column: place for place, column in enumerate(found.names)}
-        if missing := [column for column in inputs.names if column not in where]:
-            raise CommandError(
-                f"{name} has not all columns of the model: {listed(missing, 20)} "
-                f"{'is' if len(missing) == 1 else 'are'} missing."
-            )
-        return X[:, [where[column] for column in inputs.names]]
+        own = list(range(n) if needed is None else needed)
+        check_columns([inputs.names[j] for j in own], where, name)
+        ordered = np.zeros((len(X), n), dtype=X.dtype)
+        ordered[:, own] = X[:, [where[inputs.names[j]] for j in own]]
+        return ordered
     if inputs is not None:
         raise CommandError(
             f"{name} has no names of columns, and the model was trained on named ones: an NPZ "
@@ -125,17 +134,13 @@ def in_order(found: Matrix, inputs: Inputs | None, n: int, name: str) -> Any:
     return X
 
 
-def check_gaps(X: NDArray[Any], inputs: Inputs, clf: Any, name: str) -> None:
+def _check_gaps(X: Any, inputs: Inputs, clf: Any, name: str) -> None:
     """Raise where a model that takes no missing values meets some."""
-    if clf.path_.features.allows_nan:
-        return
-    if np.isnan(X.sum()):
-        gaps = [inputs.names[j] for j in np.flatnonzero(np.isnan(X).any(axis=0)).tolist()]
-        if gaps:
-            raise CommandError(
-                f"Columns {listed(gaps)} of {name} have missing values, which this model does not "
-                "take: only models of --pool stumps do."
-            )
+    if not clf.path_.features.allows_nan and (gaps := columns_with_gaps(X, inputs)):
+        raise CommandError(
+            f"Columns {listed(gaps)} of {name} have missing values, which this model does not "
+            "take: only models of --pool stumps do."
+        )
 
 
 def _check_known(labels: NDArray[Any], classes: NDArray[Any], name: str) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import CommandError, listed
 from .columnar import COLUMNAR, Columnar
-from .inputs import Encoder, Inputs
+from .inputs import Encoder, Inputs, columns_with_gaps
 from .labels import check_labels
 from .libraries import pandas_for_names
 from .matrices import TRAINING, read_matrix
@@ -126,26 +126,14 @@ def _from_matrix(source: Source, asked: Asked) -> Training:
     if y is None:
         raise CommandError(f"{source.name} has no labels.")
     check_labels([str(label) for label in np.unique(y)], asked.target or "y", source.name)
-    shown = names or [f"x{i}" for i in range(X.shape[1])]
-    values = X.data if hasattr(X, "indptr") else X
-    gaps = []
-    if values.dtype.kind == "f" and np.isnan(values.sum()):
-        gaps = [shown[j] for j in np.flatnonzero(_column_has_nan(X))]
     inputs = None if names is None else Inputs(names)
+    gaps = columns_with_gaps(X, inputs)
     if asked.holdout is None:
         return Training(X, y, None, inputs, gaps)
     places, n_train = _places(y, asked)
     order = np.argsort(places)
     train, held_out = order[:n_train], order[n_train:]
     return Training(X[train], y[train], (X[held_out], y[held_out]), inputs, gaps)
-
-
-def _column_has_nan(X: Any) -> NDArray[np.bool_]:
-    if not hasattr(X, "indptr"):
-        return np.isnan(X).any(axis=0)
-    found = np.zeros(X.shape[1], dtype=bool)
-    found[X.indices[np.isnan(X.data)]] = True
-    return found
 
 
 def _places(y: NDArray[Any], asked: Asked) -> tuple[NDArray[np.intp], int]:
