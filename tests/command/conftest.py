@@ -1,9 +1,7 @@
 import os
 import sys
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 from typer.testing import CliRunner
@@ -82,20 +80,7 @@ def refused():
     return assert_refused
 
 
-@pytest.fixture
-def read_predictions():
-    def read(text_or_path):
-        return pd.read_csv(text_or_path)
-
-    return read
-
-
 @pytest.fixture(scope="session")
 def command():
     """The command as a program of its own: words to run, and its environment."""
     return COMMAND, PLAIN
-
-
-@pytest.fixture(scope="session")
-def here():
-    return Path(__file__).parent

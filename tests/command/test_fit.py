@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
+from shareboost.command.tables.inputs import Inputs
+from shareboost.command.tables.training import named
 
 
 @pytest.fixture(scope="module")
@@ -241,10 +243,15 @@ def test_help_has_examples_and_every_option(run):
         assert part in text
 
 
-def test_frames_are_not_copied(run, monkeypatch, folder, tmp_path):
-    from shareboost.command.tables.inputs import Inputs
-    from shareboost.command.tables.training import named
+def test_names_cannot_steer_a_terminal(run, tmp_path):
+    (tmp_path / "bad.csv").write_text("\x1b[31mred,y\n1,u\n2,v\n")
+    found = run("fit", tmp_path / "bad.csv", "--target", "y", "--out", tmp_path / "m.json")
+    shown = found.stdout + run("path", tmp_path / "m.json").stdout
+    assert shown.count("\\x1b[31mred") == 2
+    assert "\x1b" not in shown
 
+
+def test_frames_are_not_copied():
     X = np.zeros((5, 2))
     frame = named(X, Inputs(["a", "b"]))
     assert isinstance(frame, pd.DataFrame)

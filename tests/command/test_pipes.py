@@ -1,7 +1,6 @@
 """The command as a program: pipes, signals, exit codes, terminals."""
 
 import os
-import pty
 import signal
 import subprocess
 import time
@@ -10,6 +9,8 @@ import numpy as np
 import pytest
 
 from shareboost import load_model
+
+pty = pytest.importorskip("pty", reason="pipes, signals and terminals as Unix has them")
 
 
 @pytest.fixture

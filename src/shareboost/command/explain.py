@@ -43,12 +43,11 @@ def _features(clf: Any, most: int) -> list[tuple[str, str, list[str], list[str]]
     """Return name, loss saved, and the classes for and against, of each feature."""
     import numpy as np
 
-    _, columns = clf.path_.places(clf.selected_)
+    places, columns = clf.path_.places(clf.selected_)
     weights = clf.coef_ * clf.path_.scales[columns]  # beside columns of one scale
     weights = weights - weights.mean(axis=0)  # what all classes have in common decides nothing
-    widths = clf._model().features.widths
     # Of several columns the last tells for whom the feature is: a piece's own level.
-    last = np.cumsum(widths) - 1
+    last = np.cumsum(clf.path_.features.widths[places]) - 1
     names = clf.path_.names(clf.selected_)
     labels = [str(label) for label in clf.classes_]
     return [

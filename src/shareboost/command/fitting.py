@@ -12,6 +12,7 @@ from ..pools import takes_nan
 from ..progress import progress_bars
 from ..resampling.cv import ShareBoostCV
 from .errors import CommandError, listed
+from .outputs import printable
 from .prices import read_prices
 from .tables.inputs import Inputs, columns_with_gaps
 from .tables.prediction import read_labelled
@@ -63,7 +64,8 @@ class Fitted:
         """Return what people are told of it."""
         names = self.clf.path_.names(self.clf.selected_)
         more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-        lines = [f"{len(names)} features, in the order chosen: {', '.join(names[:SHOWN])}{more}."]
+        shown = printable(", ".join(names[:SHOWN]))
+        lines = [f"{len(names)} features, in the order chosen: {shown}{more}."]
         if hasattr(self.clf, "best_n_features_"):
             lines.append(
                 f"Cross-validation chose {self.clf.best_n_features_} features: "

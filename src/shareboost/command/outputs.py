@@ -37,7 +37,7 @@ def hint(line: str) -> None:
 
 def table(heads: list[str], rows: list[list[str]]) -> str:
     """Return rows as aligned text; numbers to the right, what holds letters to the left."""
-    cells = [heads, *rows]
+    cells = [[printable(cell) for cell in row] for row in [heads, *rows]]
     widths = [max(len(row[j]) for row in cells) for j in range(len(heads))]
     right = [all(_is_figure(row[j]) for row in rows) for j in range(len(heads))]
     lines = (
@@ -48,6 +48,11 @@ def table(heads: list[str], rows: list[list[str]]) -> str:
         for row in cells
     )
     return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """Return a text from a file without what would steer a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _is_figure(text: str) -> bool:

@@ -57,7 +57,7 @@ class Columnar:
             with self._parquet() as file:
                 schema = file.schema_arrow
         else:
-            with self.source.open("reading the head") as stream, self._rows(stream, {}) as reader:
+            with self.source.open(None) as stream, self._rows(stream, {}) as reader:
                 schema = reader.schema
         with self._told():
             _check_names(schema.names, self.source.name)

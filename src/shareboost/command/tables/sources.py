@@ -50,7 +50,7 @@ DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 class Counted:
     """A stream of bytes that counts how many were read, compressed and not."""
 
-    def __init__(self, raw: Any, stream: Any, name: str, bar: BytesBar):
+    def __init__(self, raw: Any, stream: Any, name: str, bar: BytesBar | None):
         self._raw, self._stream, self._name, self._bar = raw, stream, name, bar
         self._start = b""
         self.n_bytes = 0
@@ -76,7 +76,8 @@ class Counted:
                 raise
             raise CommandError(f"{self._name} is compressed and damaged: {error}.") from None
         self.n_bytes += len(found)
-        self._bar.at(self._raw.tell() if self._raw.seekable() else self.n_bytes)
+        if self._bar is not None:
+            self._bar.at(self._raw.tell() if self._raw.seekable() else self.n_bytes)
         return found
 
     def readable(self) -> bool:
@@ -115,14 +116,15 @@ class Source:
     name: str
 
     @contextmanager
-    def open(self, what: str = "reading") -> Iterator[Counted]:
-        """Open the stream of its decompressed bytes; a bar shows how far it was read."""
+    def open(self, what: str | None) -> Iterator[Counted]:
+        """Open the stream of its decompressed bytes; a bar, where it has a name, shows how far."""
         with self._raw() as raw:
             size = os.fstat(raw.fileno()).st_size if self.path != STDIN else None
-            bar = BytesBar(what, size)
+            bar = None if what is None else BytesBar(what, size)
             stream = Counted(raw, _decompressed(raw), self.name, bar)
             yield stream
-            bar.end(stream.n_bytes)
+            if bar is not None:
+                bar.end(stream.n_bytes)
 
     @contextmanager
     def _raw(self) -> Iterator[Any]:
@@ -146,12 +148,12 @@ class Source:
     @contextmanager
     def whole(self) -> Iterator[BinaryIO]:
         """Yield a file of its decompressed bytes in which one can go back and forth."""
-        with tempfile.NamedTemporaryFile(prefix="shareboost-") as copy:
-            with self.open() as stream:
-                shutil.copyfileobj(stream, copy, 1 << 20)
-            copy.flush()
-            copy.seek(0)
-            yield copy  # type: ignore[misc]
+        with tempfile.TemporaryDirectory(prefix="shareboost-") as folder:
+            copy = Path(folder) / "table"
+            with self.open("copying") as stream, copy.open("wb") as file:
+                shutil.copyfileobj(stream, file, 1 << 20)
+            with copy.open("rb") as again:
+                yield again
 
     @contextmanager
     def seekable(self) -> Iterator[BinaryIO]:
