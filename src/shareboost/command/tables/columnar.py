@@ -17,7 +17,8 @@ from ..errors import CommandError, listed
 from .libraries import pyarrow_for
 from .sources import Counted, Source
 
-BLOCK_BYTES = 4 << 20
+# The longest row that can be read; pyarrow holds several blocks at a time.
+BLOCK_BYTES = 2 << 20
 # Numbers of a block of Parquet.
 BLOCK_CELLS = 1 << 20
 SEPARATORS = {"csv": ",", "tsv": "\t"}
@@ -119,6 +120,11 @@ class Columnar:
                 row = f"Row {found[1]}" if found[1] else f"The row {found[4][:40]!r}"
                 raise CommandError(
                     f"{row} of {name} has {found[3]} values, and the header {found[2]} names."
+                ) from None
+            if "straddling" in text:
+                raise CommandError(
+                    f"{name} has a row of more than {BLOCK_BYTES:,} bytes, or a quote that is not "
+                    "closed: Parquet and NPZ take rows of any length."
                 ) from None
             raise CommandError(f"{name} cannot be read: {text}") from None
         except UnicodeDecodeError as error:

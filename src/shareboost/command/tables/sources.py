@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import shutil
@@ -129,7 +130,8 @@ class Source:
     @contextmanager
     def _raw(self) -> Iterator[Any]:
         if self.path == STDIN:
-            yield sys.stdin.buffer
+            stdin: Any = sys.stdin.buffer
+            yield stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
             return
         if os.path.isdir(self.path):
             raise CommandError(f"{self.path} is a folder: it takes a file.")
