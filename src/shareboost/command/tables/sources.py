@@ -59,10 +59,11 @@ class Counted:
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes."""
-        if self._start:
-            found, self._start = self._start, b""
-            return found
-        return self._next(size)
+        if not self._start:
+            return self._next(size)
+        n = len(self._start) if size < 0 else size
+        found, self._start = self._start[:n], self._start[n:]
+        return found if size >= 0 else found + self._next(-1)
 
     def peek(self) -> bytes:
         """Return the first bytes, which the first ``read`` returns again."""
