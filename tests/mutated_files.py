@@ -6,6 +6,7 @@ import zlib
 from functools import cache
 
 import numpy as np
+import pandas as pd
 from model_files import document_of, file_of
 
 from shareboost import ShareBoostClassifier
@@ -75,7 +76,15 @@ def documents():
     for number, pool in enumerate(POOLS.values()):
         clf = ShareBoostClassifier(3, pool=pool, alpha=1e-2, swap=number % 2 == 1).fit(X, y)
         found += [document_of(clf), document_of(clf, whole_path=False)]
-    return found
+    return [*found, document_with_levels(X, y)]
+
+
+def document_with_levels(X, y):
+    """The document of a model that was trained on numbers and a column of text."""
+    names = ["a", "b", *(f"c={text}" for text in "uvwxyz")]
+    clf = ShareBoostClassifier(3, alpha=1e-2).fit(pd.DataFrame(X, columns=names), y)
+    clf.levels_in_ = [None, None, *(("c", text) for text in "uvwxyz")]
+    return document_of(clf, whole_path=False)
 
 
 def mutated(rng):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from shareboost.files import write_whole
+from shareboost.files import whole_file, write_whole
 
 
 def test_a_new_file_is_written(tmp_path):
@@ -54,3 +54,21 @@ def test_bad_paths_are_refused(tmp_path):
         write_whole(tmp_path, b"", overwrite=True)
     with pytest.raises(FileNotFoundError):
         write_whole(tmp_path / "missing" / "a", b"")
+
+
+def test_a_file_in_pieces_is_there_once_all_of_it_is(tmp_path):
+    with whole_file(tmp_path / "a") as file:
+        file.write(b"one")
+        assert not (tmp_path / "a").exists()
+        file.write(b"two")
+    assert (tmp_path / "a").read_bytes() == b"onetwo"
+
+    def fail():
+        with whole_file(tmp_path / "a", overwrite=True) as file:
+            file.write(b"three")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert (tmp_path / "a").read_bytes() == b"onetwo"
+    assert os.listdir(tmp_path) == ["a"]

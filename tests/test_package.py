@@ -23,7 +23,7 @@ def test_import_brings_in_nothing_heavy():
     code = """
 import sys, sklearn.callback
 before = set(sys.modules)
-import shareboost
+from shareboost import *
 print(*{name.split(".")[0] for name in set(sys.modules) - before})
 """
     assert set(python(code).split()) <= {"shareboost", "sklearn"}
@@ -54,3 +54,11 @@ def test_the_python_of_the_pages_runs(page, tmp_path):
 def test_all_public_names_are_there():
     for name in shareboost.__all__:
         assert getattr(shareboost, name)
+
+
+def test_names_are_imported_when_they_are_asked_for():
+    code = "import sys, shareboost; print(*sys.modules)"
+    assert not {"numpy", "sklearn"} & set(python(code).split())
+    assert set(shareboost.__all__) <= set(dir(shareboost))
+    with pytest.raises(AttributeError, match="no attribute 'Forest'"):
+        _ = shareboost.Forest

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from shareboost import ShareBoostClassifier
-from shareboost.progress import progress_bars, track
+from shareboost.progress import BytesBar, progress_bars, track
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier
 
 
@@ -65,3 +65,19 @@ def test_a_bar_without_a_known_end_is_filled_where_the_rounds_end(problem, capsy
 def test_a_bar_is_as_long_as_a_run_that_goes_beyond(problem, capsys):
     clf = MixedNormClassifier(path=2, n_features=5, verbose=1).fit(*problem)
     assert f"{len(clf.path_)}/{len(clf.path_)}" in capsys.readouterr().err
+
+
+def test_held_out_rows_show_their_error(digits, capsys):
+    X, y = digits
+    clf = ShareBoostClassifier(5, verbose=1).fit(X[:1000], y[:1000], eval_set=(X[1000:], y[1000:]))
+    error = 1 - clf.path_.rounds[-1].validation
+    assert f"held-out error {error:.2%}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("size", [7_500_000, None])
+def test_a_file_that_was_read_fills_its_bar(size, capsys):
+    with progress_bars(True):
+        bar = BytesBar("reading", size)
+        bar.at(3_000_000)
+        bar.end(7_500_000)
+    assert "8/8 MB" in capsys.readouterr().err

@@ -1,9 +1,13 @@
 """Multiclass classifiers that look at few features, the same few for all classes."""
 
-from .classifier import ShareBoostClassifier
-from .model_file import ModelFormatError, load_model
-from .resampling.cv import ShareBoostCV
-from .resampling.stability import selection_stability
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .classifier import ShareBoostClassifier
+    from .model_file import ModelFormatError, load_model
+    from .resampling.cv import ShareBoostCV
+    from .resampling.stability import selection_stability
 
 __all__ = [
     "ModelFormatError",
@@ -13,3 +17,26 @@ __all__ = [
     "selection_stability",
 ]
 __version__ = "0.1.0"
+
+# Where each name comes from, imported when it is first asked for: the command's --help then
+# takes no import of scikit-learn.
+_HOMES = {
+    "ModelFormatError": ".model_file",
+    "ShareBoostCV": ".resampling.cv",
+    "ShareBoostClassifier": ".classifier",
+    "load_model": ".model_file",
+    "selection_stability": ".resampling.stability",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name], __name__), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from .classifier import ShareBoostClassifier
 
 
-def main(n_features: int = 20) -> None:
+class Demonstrated(NamedTuple):
+    """What the demo trained, and on what."""
+
+    clf: ShareBoostClassifier
+    X_train: NDArray[Any]
+    X_test: NDArray[Any]
+    y_train: NDArray[Any]
+    y_test: NDArray[Any]
+
+
+def main(n_features: int = 20) -> Demonstrated:
     """Print one line a round, then a summary in words."""
     digits = load_digits()
     X_train, X_test, y_train, y_test = train_test_split(
@@ -32,6 +45,7 @@ def main(n_features: int = 20) -> None:
     print(
         f"The rounds ended: {clf.path_.stop_reason}. Training took {clf.path_.seconds[-1]:.2f} s."
     )
+    return Demonstrated(clf, X_train, X_test, y_train, y_test)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:
@@ -28,21 +30,24 @@ def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = 
     OSError
         Where the file cannot be written. What was there stays, and no other file is left.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
-    shown = os.fspath(path)
-    if os.path.isdir(shown):
-        raise IsADirectoryError(errno.EISDIR, "Cannot write a file: this is a folder", shown)
-    if not overwrite and os.path.lexists(shown):
-        raise FileExistsError(
-            errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
-        )
+    with whole_file(path, overwrite) as file:
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[BinaryIO]:
+    """Open a file to write piece by piece, which is there once all is written, or not at all.
+
+    It takes and raises what ``write_whole`` does. Where the code inside raises, what was there
+    stays.
+    """
+    shown = check_target(path, overwrite)
     # A link is followed, so that its target is replaced, and not the link.
     target = os.path.realpath(shown)
     temporary = f"{target}.{threading.get_native_id()}.tmp"
     try:
         with open(temporary, "xb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         if overwrite:
@@ -53,6 +58,20 @@ def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = 
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def check_target(path: str | os.PathLike[str], overwrite: bool) -> str:
+    """Return the path as text; raise where no file may be written there."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
+    shown = os.fspath(path)
+    if os.path.isdir(shown):
+        raise IsADirectoryError(errno.EISDIR, "Cannot write a file: this is a folder", shown)
+    if not overwrite and os.path.lexists(shown):
+        raise FileExistsError(
+            errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
+        )
+    return shown
 
 
 def _place_new(temporary: str, target: str, shown: str) -> None:

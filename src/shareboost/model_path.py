@@ -117,7 +117,7 @@ class ModelPath(ABC):
         places = np.array([where[int(atom)] for atom in atoms], dtype=np.intp)
         return places, self._columns(places)
 
-    def _names(self, atoms: Iterable[int]) -> list[str]:
+    def names(self, atoms: Iterable[int]) -> list[str]:
         """Return the name of each atom; of one that no model uses its number, of none nothing."""
         known = {-1: ""} | dict(
             zip(self.features.ids.tolist(), self.features.atom_names(self.input_names), strict=True)

@@ -205,7 +205,7 @@ class Path(ModelPath):
         return pd.DataFrame(
             {
                 "atom": [round_.atom for round_ in self],
-                "name": self._names([round_.atom for round_ in self]),
+                "name": self.names([round_.atom for round_ in self]),
                 "score": self.scores,
                 "loss": self.losses,
                 "cost": self.costs,

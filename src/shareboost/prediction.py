@@ -151,6 +151,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
         """Take over the attributes of a fit, all at once; names of an earlier X are gone."""
         self.__dict__.pop("feature_names_in_", None)
+        self.__dict__.pop("levels_in_", None)
         self.__dict__.update(attributes)
 
     def _model(self) -> Model:

@@ -1,7 +1,8 @@
-"""Progress bars: one for the rounds, with the loss, and one for each long preparation."""
+"""Progress bars: of the rounds, with loss and held-out error, of preparations, and of files."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -68,6 +69,31 @@ def track(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
         progress.update(task, advance=1)
 
 
+class BytesBar:
+    """The bar of a file that is read, where bars are shown; ``size`` None where unknown."""
+
+    def __init__(self, what: str, size: int | None):
+        self._progress = _shown.get()
+        self._megabytes = None if size is None else _megabytes(size)
+        if self._progress is not None:
+            self._task = self._progress.add_task(what, total=self._megabytes, note="MB")
+
+    def at(self, n_bytes: int) -> None:
+        """Show that so many bytes have been read."""
+        if self._progress is not None:
+            self._progress.update(self._task, completed=_megabytes(n_bytes))
+
+    def end(self, n_bytes: int) -> None:
+        """Fill the bar."""
+        if self._progress is not None:
+            total = self._megabytes or _megabytes(n_bytes)
+            self._progress.update(self._task, completed=total, total=total)
+
+
+def _megabytes(n_bytes: int) -> int:
+    return -(-n_bytes // 1_000_000)
+
+
 class RoundsBar:
     """The bar of a run's rounds, where bars are shown."""
 
@@ -80,9 +106,16 @@ class RoundsBar:
     def advance(self, step: Step) -> None:
         """Count a round."""
         if self._progress is not None:
-            self._progress.update(self._task, advance=1, note=f"loss {step.loss:.4f}")
+            self._progress.update(self._task, advance=1, note=_note(step))
 
     def end(self, n_rounds: int, loss: float, why: str | None) -> None:
         """Fill the bar and say why, where the rounds did not end when they were to."""
         if self._progress is not None and n_rounds != self._n_rounds:
             self._progress.update(self._task, total=n_rounds, note=f"loss {loss:.4f}, {why}")
+
+
+def _note(step: Step) -> str:
+    """Return what a bar tells of a round: its loss and, where rows were held out, their error."""
+    validation = getattr(step, "validation", math.nan)
+    held_out = "" if math.isnan(validation) else f", held-out error {1 - validation:.2%}"
+    return f"loss {step.loss:.4f}{held_out}"

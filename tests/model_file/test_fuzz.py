@@ -9,6 +9,7 @@ from mutated_files import documents, file_of, mutated
 from sklearn.base import clone
 
 from shareboost import ModelFormatError, load_model
+from shareboost.command.tables.inputs import Inputs
 from shareboost.path_of_one import PathOfOne
 
 N_FILES = 20_000
@@ -23,6 +24,9 @@ def exercise(clf, thoroughly):
         if n_inputs < 1000
         else sp.csr_array((3, n_inputs))
     )
+    if hasattr(clf, "levels_in_"):
+        read = Inputs.of_model(clf).columns(range(n_inputs))
+        assert sum(map(len, read.values())) == n_inputs
     if hasattr(clf, "feature_names_in_"):
         del clf.feature_names_in_
     n_classes = clf.classes_.size

@@ -18,6 +18,8 @@ from shareboost.model_file.text import LARGEST_FILE, VERSION
 # Places of the whole paths among the documents, then of the models alone.
 COLUMNS, GROUPS, STUMPS, PRODUCTS, PIECES, TEMPLATES, UNION = range(0, 14, 2)
 ALONE = 1
+LEVELS = -1  # of a model alone, with a column of text
+PAIRS = [["c", text] for text in "uvwxyz"]
 
 
 @pytest.fixture
@@ -124,6 +126,15 @@ FLOATS, INTEGERS = "<f8", "<i8"
         (COLUMNS, "inputs.number", 1 << 40, "an integer from 1 to 16777216"),
         (COLUMNS, "inputs.names", ["a"], "takes 8 names"),
         (COLUMNS, "inputs.names", ["\ud800"] * 8, "half of a surrogate pair"),
+        (COLUMNS, "inputs.levels", [None] * 8, "an item for each of inputs.names"),
+        (COLUMNS, "inputs.levels", None, "inputs.levels is null: it takes a list"),
+        (LEVELS, "inputs.levels", [None] * 7, "an item for each of inputs.names"),
+        (LEVELS, "inputs.levels", [None, 3, *PAIRS], "null or a pair of texts"),
+        (LEVELS, "inputs.levels", [None, ["b"], *PAIRS], "null or a pair of texts"),
+        (LEVELS, "inputs.levels", [None, ["b", 1], *PAIRS], "it takes text"),
+        (LEVELS, "inputs.levels", [None, ["b", "t"], *PAIRS], "takes column=level"),
+        (LEVELS, "inputs.names", [*"ac", *(f"c={t}" for t in "uvwxyz")], "one of numbers too"),
+        (LEVELS, "inputs.names", None, "an item for each of inputs.names"),
         (COLUMNS, "classes.values", ["no", "perhaps", "perhaps"], "no two alike"),
         (COLUMNS, "classes.values", ["yes", "perhaps", "no"], "in rising order"),
         (COLUMNS, "classes.values", ["no"], "at least 2 labels"),
@@ -207,6 +218,14 @@ def test_what_no_model_could_have_made_is_refused(which, name, value, message):
         model_of(file_of(document))
 
 
+def test_a_text_that_two_columns_stand_for_is_refused():
+    document = json.loads(json.dumps(documents()[LEVELS]))
+    document["inputs"]["levels"][3] = document["inputs"]["levels"][2]
+    document["inputs"]["names"][3] = document["inputs"]["names"][2]
+    with pytest.raises(ModelFormatError, match="a pair that comes twice"):
+        model_of(file_of(document))
+
+
 def test_unions_inside_unions_end_somewhere():
     document = json.loads(json.dumps(documents()[UNION]))
     none = array([], INTEGERS)
@@ -246,8 +265,8 @@ def test_a_file_without_a_checksum_is_read_and_checked_all_the_same(whole):
 
 def test_to_read_a_file_imports_nothing_that_it_names(whole):
     program = (
-        "import sys, shareboost; before = set(sys.modules);"
-        f"shareboost.load_model({str(whole)!r}); print(set(sys.modules) - before)"
+        "import sys; from shareboost import *; before = set(sys.modules);"
+        f"load_model({str(whole)!r}); print(set(sys.modules) - before)"
     )
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -129,6 +129,16 @@ def test_names_of_columns_are_kept_and_checked(whole_path, tmp_path):
         loaded.predict(frame.rename(columns=str.upper))
 
 
+@pytest.mark.parametrize("whole_path", [False, True])
+def test_the_texts_that_columns_stand_for_are_kept(whole_path, tmp_path):
+    frame = pd.DataFrame(X[:, 20:23], columns=["a", "b=\u00fc", "b=="])
+    clf = ShareBoostClassifier(2).fit(frame, Y)
+    clf.levels_in_ = [None, ("b", "\u00fc"), ("b", "=")]
+    loaded = saved(clf, tmp_path, whole_path=whole_path)
+    assert loaded.levels_in_ == clf.levels_in_
+    assert not hasattr(loaded.fit(X, Y), "levels_in_")  # of other columns now
+
+
 def test_a_search_comes_back_as_the_classifier_that_it_chose(tmp_path):
     search = ShareBoostCV(6, cv=3, pool="stumps", alpha=1e-3).fit(X, Y)
     loaded = saved(search, tmp_path, whole_path=True)

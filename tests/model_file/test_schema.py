@@ -12,7 +12,7 @@ from model_files import document_of
 from mutated_files import documents
 
 from shareboost import ShareBoostClassifier
-from shareboost.model_file import features, parameters, paths, reader, rounds
+from shareboost.model_file import features, inputs, parameters, paths, reader, rounds
 from shareboost.model_file.text import FORMAT, VERSION
 from shareboost.model_file.writer import content_of
 from shareboost.penalties import SmoothL1
@@ -65,7 +65,9 @@ def test_the_schema_and_the_reader_take_the_same_keys():
     assert penalty["properties"]["penalty"]["enum"] == [*parameters.PENALTIES]
     assert SCHEMA["properties"]["format"]["const"] == FORMAT
     assert SCHEMA["properties"]["version"]["const"] == VERSION
-    assert SCHEMA["properties"]["inputs"]["properties"]["number"]["maximum"] == reader.MOST_INPUTS
+    own_inputs = SCHEMA["properties"]["inputs"]["properties"]
+    assert own_inputs.keys() == {*inputs.KEYS, inputs.LEVELS}
+    assert own_inputs["number"]["maximum"] == inputs.MOST_INPUTS
 
 
 def test_the_schema_refuses_a_document_without_any_of_its_fields():
@@ -83,6 +85,9 @@ def test_the_schema_refuses_a_document_without_any_of_its_fields():
         ("crc32", "12"),
         ("inputs.number", 0),
         ("inputs.names", "x"),
+        ("inputs.levels", None),
+        ("inputs.levels", [["a"]]),
+        ("inputs.levels", [["a", 1]]),
         ("classes.dtype", "object"),
         ("classes.values", [None]),
         ("features.kind", "forest"),

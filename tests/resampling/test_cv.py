@@ -26,6 +26,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shareboost import ShareBoostClassifier, ShareBoostCV
 from shareboost.pools import Columns
+from shareboost.progress import RoundsBar
 from shareboost.resampling.cv import LEFT_OUT, OWN
 
 FITTED = ("classes_", "coef_", "intercept_", "selected_", "n_iter_", "n_features_in_")
@@ -340,3 +341,30 @@ def test_bad_groups_and_weights_are_told(problem):
         clf.fit(X, y, groups=[0, 1, 1])
     with pytest.raises(ValueError, match="sample_weight has negative"):
         clf.fit(X, y, -np.ones(150), groups=y)
+
+
+def test_an_interrupt_after_the_folds_leaves_the_finished_rounds(problem, monkeypatch):
+    done = RoundsBar.advance
+
+    def advance(bar, step):
+        done(bar, step)
+        if len(step.atoms) == 2:
+            raise KeyboardInterrupt
+
+    folds = ShareBoostCV._curves
+
+    def curves(search, *arguments):
+        found = folds(search, *arguments)
+        monkeypatch.setattr(RoundsBar, "advance", advance)
+        return found
+
+    monkeypatch.setattr(ShareBoostCV, "_curves", curves)
+    search = ShareBoostCV(6, cv=3)
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(*problem)
+    monkeypatch.undo()
+    assert search.best_n_features_ > 2
+    assert search.selected_.size == len(search.path_) == 2
+    whole = ShareBoostClassifier(2).fit(*problem)
+    assert search.selected_.tolist() == whole.selected_.tolist()
+    assert search.predict(problem[0]).shape == (150,)

@@ -15,6 +15,7 @@ from . import labels
 from .errors import ModelFormatError
 from .features import features_from_plain
 from .fields import Fields
+from .inputs import inputs_from_plain
 from .parameters import parameters_from_plain
 from .paths import Saved, path_from_plain
 from .text import LARGEST_FILE, check_size, from_bytes
@@ -22,8 +23,6 @@ from .text import LARGEST_FILE, check_size, from_bytes
 if TYPE_CHECKING:
     from ..classifier import ShareBoostClassifier
 
-# Columns of X. A row of so many takes 128 MB.
-MOST_INPUTS = 1 << 24
 KEYS = (
     *("written_by", "inputs", "classes", "groups", "features", "centers", "scales", "model"),
     *("path", "parameters", "left_out", "training"),
@@ -119,11 +118,7 @@ def _fitted(fields: Fields) -> dict[str, Any]:
     """Return all fitted attributes."""
     fields.text("written_by")
     fields.texts("left_out")
-    inputs = Fields(fields["inputs"], "inputs", ("number", "names"))
-    n_inputs = inputs.integer("number", 1, MOST_INPUTS)
-    names = inputs.optional("names", inputs.texts)
-    if names is not None and len(names) != n_inputs:
-        raise ModelFormatError(f"inputs.names takes {n_inputs} names")
+    n_inputs, names, levels = inputs_from_plain(fields["inputs"])
     classes = labels.from_plain(fields["classes"], "classes")
     labels.check_sorted(classes, "classes", 2)
     groups = fields.optional("groups", lambda key: labels.from_plain(fields[key], key))
@@ -135,6 +130,7 @@ def _fitted(fields: Fields) -> dict[str, Any]:
     return {
         "n_features_in_": n_inputs,
         **({} if names is None else {"feature_names_in_": np.array(names, dtype=object)}),
+        **({} if levels is None else {"levels_in_": levels}),
         "groups_": groups,
         "classes_": classes,
         "path_": path,

@@ -16,6 +16,7 @@ from . import labels
 from .arrays import FLOATS, INTEGERS, to_plain
 from .errors import ModelFormatError
 from .features import features_to_plain
+from .inputs import inputs_to_plain
 from .parameters import parameters_to_plain
 from .paths import path_to_plain, training_to_plain
 from .reader import model_of
@@ -113,10 +114,11 @@ def _document(model: Any, whole_path: bool) -> Document:
     parameters, left_out = parameters_to_plain(_parameters(model, ShareBoostClassifier))
     return {
         "written_by": f"shareboost {__version__}",
-        "inputs": {
-            "number": model.n_features_in_,
-            "names": None if names is None else [str(name) for name in names],
-        },
+        "inputs": inputs_to_plain(
+            model.n_features_in_,
+            None if names is None else [str(name) for name in names],
+            getattr(model, "levels_in_", None),
+        ),
         "classes": labels.to_plain(model.classes_, "y"),
         "groups": None if model.groups_ is None else labels.to_plain(model.groups_, "groups"),
         "features": features_to_plain(path.features),

@@ -198,7 +198,8 @@ class ShareBoostCV(Predictor):
         Returns
         -------
         self
-            A fit that fails, or is interrupted, leaves an earlier fit as it was.
+            A fit that fails, or is interrupted (Ctrl-C) among the folds, leaves an earlier
+            fit as it was. One that is interrupted after them leaves the finished rounds.
         """
         scorer = check_scoring(self, self.scoring or "accuracy")
         rows = self._checked_rows(X, y, sample_weight)
@@ -206,16 +207,19 @@ class ShareBoostCV(Predictor):
         results, scores = cv_results(self._curves(rows, splits, scorer))
         place = chosen(scores, self.choice)
         best = int(results["n_features"][place])
-        fitted = self._classifier(ShareBoostClassifier, n_features=best).fit(*rows)
-        self._set_fitted(
-            {
-                **{name: value for name, value in vars(fitted).items() if name.endswith("_")},
-                "best_n_features_": best,
-                "best_score_": float(results["mean_test_score"][place]),
-                "cv_results_": results,
-                "n_splits_": len(splits),
-            }
-        )
+        chosen_by = {
+            "best_n_features_": best,
+            "best_score_": float(results["mean_test_score"][place]),
+            "cv_results_": results,
+            "n_splits_": len(splits),
+        }
+        fitted = self._classifier(ShareBoostClassifier, n_features=best)
+        try:
+            fitted.fit(*rows)
+        finally:  # at Ctrl-C too, which leaves the finished rounds
+            if hasattr(fitted, "coef_"):
+                own = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+                self._set_fitted(own | chosen_by)
         return self
 
     def _checked_rows(self, X: Any, y: Any, sample_weight: Any) -> GivenSample:

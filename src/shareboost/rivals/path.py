@@ -95,7 +95,7 @@ class RivalPath(ModelPath):
             for name in (self.steps[0].details if self.steps else {})
         }
         if "atom" in details:
-            details["name"] = self._names(details["atom"])
+            details["name"] = self.names(details["atom"])
         return pd.DataFrame(
             {
                 "n_features": self.n_features,

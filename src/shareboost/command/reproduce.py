@@ -1,38 +1,17 @@
-"""The command ``shareboost``."""
+"""``shareboost reproduce``: the paper's figures and tables."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from . import __version__
-
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(__version__)
-        raise typer.Exit
-
-
-@app.callback()
-def shareboost(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
-    ] = False,
-) -> None:
-    """Multiclass classifiers that look at few features, the same few for all classes."""
+from .app import app
+from .errors import FAILED, INTERRUPTED, CommandError, say
+from .options import Debug
 
 
 @app.command()
@@ -54,7 +33,7 @@ def reproduce(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Measure again what was measured before.")
     ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Debug = False,
 ) -> None:
     """Run a figure or table of the paper again and compare.
 
@@ -71,41 +50,35 @@ def reproduce(
 
     For instance `shareboost reproduce examples --quick`.
     """
-    from .experiments import NAMES
-    from .experiments import reproduce as run
+    from ..experiments import NAMES
+    from ..experiments import reproduce as run
 
     if name not in (*NAMES, "all"):
-        _fail(f"There is no experiment {name!r}: it takes one of {', '.join(NAMES)} or all.")
+        raise CommandError(
+            f"There is no experiment {name!r}: it takes one of {', '.join(NAMES)} or all."
+        )
     console = Console(stderr=True)
     folder = out / "quick" if quick else out
     failed = False
     for each in NAMES if name == "all" else [name]:
 
-        def say(line: str, each: str = each) -> None:
+        def tell(line: str, each: str = each) -> None:
             console.print(f"{each}: {line}", style="dim", markup=False, highlight=False)
 
         try:
-            written = run(each, folder, quick=quick, device=device, data=data, fresh=fresh, say=say)
+            written = run(
+                each, folder, quick=quick, device=device, data=data, fresh=fresh, say=tell
+            )
         except KeyboardInterrupt:
             print(f"Interrupted: the parts that were finished are in {folder}.", file=sys.stderr)
-            raise typer.Exit(130) from None
+            raise typer.Exit(INTERRUPTED) from None
         except Exception as error:  # the others of "all" are run nevertheless
             if debug:
                 raise
-            _say_error(f"{each}: {error}")
+            say(f"{each}: {error}")
             failed = True
             continue
         print(written.text.read_text())
         print(f"Written to {folder}: {written}", file=sys.stderr)
     if failed:
-        raise typer.Exit(2)
-
-
-def _fail(line: str) -> NoReturn:
-    """End with one line on stderr."""
-    _say_error(line)
-    raise typer.Exit(2)
-
-
-def _say_error(line: str) -> None:
-    print(" ".join(line.split()), file=sys.stderr)
+        raise typer.Exit(FAILED)

@@ -1,0 +1,128 @@
+"""Errors of the command: one line on stderr, an exit code, and no traceback unless asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+FAILED = 2
+INTERRUPTED = 130  # 128 and the number of the signal, as shells tell it
+DEBUG = "--debug"
+
+# Typer brings Click along or asks for it, by its version: the class is found either way.
+UsageError: Any = typer.BadParameter.__base__
+
+# What a user can mend: the line alone says all. Anything else is a fault of the program.
+EXPECTED = (ValueError, OSError, ImportError, MemoryError, NotImplementedError)
+
+
+class CommandError(ValueError):
+    """Something that the user can mend, told in one line."""
+
+
+class OneLineErrors(TyperGroup):
+    """Commands whose errors are one line on stderr."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command and end the program with its exit code."""
+        words = list(sys.argv[1:] if args is None else args)
+        try:
+            with _one_line_warnings():
+                code = self._run(words, prog_name, complete_var, extra)
+        except Exception as error:
+            if DEBUG in words:
+                raise
+            say(_line(error))
+            code = FAILED
+        if not standalone_mode:
+            return code
+        sys.exit(code)
+
+    def _run(
+        self,
+        words: list[str],
+        prog_name: str | None,
+        complete_var: str | None,
+        extra: dict[str, Any],
+    ) -> int:
+        try:
+            code = super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
+        except UsageError as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                error.show()
+            else:
+                say(f"{error.format_message().rstrip('.')}. {_help_of(error)}")
+            return FAILED
+        return code if isinstance(code, int) else 0
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; end quietly where nobody reads on, or at Ctrl-C."""
+        try:
+            found = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            _forget_stdout()
+            raise typer.Exit(1) from None
+        except KeyboardInterrupt:
+            say("Interrupted: nothing was written.")
+            raise typer.Exit(INTERRUPTED) from None
+        return found
+
+
+def say(line: str) -> None:
+    """Write one line to stderr."""
+    print(" ".join(line.split()), file=sys.stderr)
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return names as an error lists them, no more than so many."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _line(error: Exception) -> str:
+    if isinstance(error, FileExistsError):
+        return f"{error.filename} is there already: --force replaces it."
+    if isinstance(error, OSError) and error.filename is not None:
+        return f"{error.filename}: {error.strerror}."
+    if isinstance(error, MemoryError):
+        return f"There is not enough memory. {error}"
+    if isinstance(error, EXPECTED):
+        return str(error)
+    return f"{type(error).__name__}: {error} (a fault of shareboost: {DEBUG} shows where)"
+
+
+def _help_of(error: Any) -> str:
+    return "" if error.ctx is None else f"See {error.ctx.command_path} --help."
+
+
+def _forget_stdout() -> None:
+    """Let what is still to be written go nowhere, so that the end of the program is quiet."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+@contextmanager
+def _one_line_warnings() -> Iterator[None]:
+    def show(message: Any, *place: Any) -> None:
+        say(f"Warning: {message}")
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield

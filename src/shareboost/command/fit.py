@@ -1,0 +1,154 @@
+"""``shareboost fit``: a model from a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .app import app
+from .errors import INTERRUPTED, CommandError, say
+from .options import Data, Debug, Force, Format, shows_bars
+from .outputs import STDOUT, check_output, hint, output
+
+if TYPE_CHECKING:
+    from .fitting import Fitted
+
+POOLS = ("columns", "stumps", "products", "pieces", "templates")
+TEXT = ("error", "one-hot")
+
+
+@app.command()
+def fit(
+    data: Data,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            help="The column with the classes. In an NPZ file the array, `y` unless told; "
+            "svmlight needs none."
+        ),
+    ] = None,
+    features: Annotated[int, typer.Option(min=1, help="How many features at most.")] = 20,
+    out: Annotated[
+        str, typer.Option(help="The model file to write; `-` is stdout.")
+    ] = "model.json",
+    pool: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(POOLS),
+            help="What to choose among: the columns, all stumps (column <= threshold; they take "
+            "missing values), all products of two columns, local linear pieces, or templates of "
+            "square images.",
+        ),
+    ] = "columns",
+    cv: Annotated[
+        bool,
+        typer.Option("--cv", help="Choose how many features, up to --features, by 5 folds."),
+    ] = False,
+    test: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Rows to measure the error of every round on."),
+    ] = None,
+    holdout: Annotated[
+        float | None,
+        typer.Option(help="Or the share of the rows to hold out for that, for instance 0.2."),
+    ] = None,
+    costs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="What each column costs: CSV lines `column,cost`, or a JSON object. Features are "
+            "then chosen by what they bring per cost.",
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(help="The most that all features may cost together.")
+    ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature to have in any case. May be repeated."),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature never to choose. May be repeated."),
+    ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="A column to leave out, an id perhaps. Repeatable."),
+    ] = None,
+    text: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(TEXT),
+            help="What to do with columns of text: end with an error that names them, or make a "
+            "feature of each text.",
+        ),
+    ] = "error",
+    levels: Annotated[
+        int, typer.Option(min=1, help="Most different texts of a column under --text one-hot.")
+    ] = 50,
+    swap: Annotated[
+        bool, typer.Option("--swap", help="Exchange features that later ones made useless. Slower.")
+    ] = False,
+    model_only: Annotated[
+        bool, typer.Option("--model-only", help="Write the last model without its rounds.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the rows held out.")] = 0,
+    format_: Format = None,
+    force: Force = False,
+    debug: Debug = False,
+) -> None:
+    """Choose a few features of a table and train a classifier on them.
+
+    Ctrl-C ends the rounds early: the finished ones are saved.
+
+    - `shareboost fit iris.csv --target species`
+    - `shareboost fit genes.parquet --target tumour --features 10 --holdout 0.2 --out genes.json`
+    - `shareboost fit people.csv --target income --text one-hot --pool stumps --cv`
+    - `shareboost fit sensors.csv --target state --costs prices.csv --budget 100`
+    - `zcat big.csv.gz | shareboost fit - --target y --out - > model.json`
+    """
+    from . import fitting
+    from .tables.sources import source_of
+    from .tables.survey import TextChoice
+    from .tables.training import Asked
+
+    _check_choices(pool, text, test, holdout)
+    check_output(out, force)
+    asked = Asked(target, TextChoice(text == "one-hot", levels), tuple(drop or ()), holdout, seed)
+    wishes = fitting.Wishes(
+        features, pool, cv, swap, costs, budget, tuple(include or ()), tuple(exclude or ())
+    )
+    test_source = None if test is None else source_of(test, None)
+    found = fitting.fitted(source_of(data, format_), asked, wishes, test_source, shows_bars())
+    if found is None:
+        say("Interrupted before the first round was finished: nothing was written.")
+        raise typer.Exit(INTERRUPTED)
+    with output(out, force) as file:
+        file.write(fitting.content(found.clf, model_only))
+    if out != STDOUT:
+        _tell(found, out)
+    if found.interrupted:
+        say(f"Interrupted: the {found.clf.selected_.size} finished rounds are saved.")
+        raise typer.Exit(INTERRUPTED)
+
+
+def _check_choices(pool: str, text: str, test: str | None, holdout: float | None) -> None:
+    for option, value, takes in (("--pool", pool, POOLS), ("--text", text, TEXT)):
+        if value not in takes:
+            raise CommandError(f"{option} {value} is not known: it takes {', '.join(takes)}.")
+    if test is not None and holdout is not None:
+        raise CommandError("--test and --holdout are two ways to hold out rows: give one of them.")
+    if holdout is not None and not 0 < holdout < 1:
+        raise CommandError(f"--holdout {holdout:g} is not valid: it takes a share from 0 to 1.")
+
+
+def _tell(found: Fitted, out: str) -> None:
+    """End with a few lines."""
+    try:
+        lines = found.lines()
+    except KeyboardInterrupt:  # while the errors were measured
+        say(f"Interrupted: the model is saved in {out}.")
+        raise typer.Exit(INTERRUPTED) from None
+    print(*lines, f"The model is in {out}.", sep="\n")
+    hint(f"Next: shareboost explain {out}, or shareboost predict {out} DATA --out predictions.csv")

@@ -1,0 +1,59 @@
+"""Where a command writes: a file that is there whole or not at all, or stdout."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+from ..files import check_target, whole_file
+
+STDOUT = "-"
+
+
+def check_output(out: str, force: bool) -> None:
+    """Raise where a file may not be written, before the work that it is for."""
+    if out != STDOUT:
+        check_target(out, force)
+
+
+@contextmanager
+def output(out: str, force: bool) -> Iterator[BinaryIO]:
+    """Open a file to write, or stdout for ``-``."""
+    if out == STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with whole_file(out, force) as file:
+        yield file
+
+
+def hint(line: str) -> None:
+    """Tell people what they might do next; programs are not told."""
+    if sys.stderr.isatty():
+        print(line, file=sys.stderr)
+
+
+def table(heads: list[str], rows: list[list[str]]) -> str:
+    """Return rows as aligned text; numbers to the right, what holds letters to the left."""
+    cells = [[printable(cell) for cell in row] for row in [heads, *rows]]
+    widths = [max(len(row[j]) for row in cells) for j in range(len(heads))]
+    right = [all(_is_figure(row[j]) for row in rows) for j in range(len(heads))]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(row, widths, right, strict=True)
+        ).rstrip()
+        for row in cells
+    )
+    return "\n".join(lines)
+
+
+def printable(text: str) -> str:
+    """Return a text from a file without what would steer a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def _is_figure(text: str) -> bool:
+    return all(letter in "+-.0123456789%e" for letter in text)

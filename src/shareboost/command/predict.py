@@ -1,0 +1,72 @@
+"""``shareboost predict``: the classes of new rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Annotated, Any
+
+import typer
+
+from .app import app
+from .options import Data, Debug, Force, Format, ModelFile, shows_bars
+from .outputs import STDOUT, check_output, output
+
+
+@app.command()
+def predict(
+    model: ModelFile,
+    data: Data,
+    out: Annotated[str, typer.Option(help="The CSV file to write; `-` is stdout.")] = STDOUT,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Also a column of probabilities for each class.")
+    ] = False,
+    format_: Format = None,
+    force: Force = False,
+    debug: Debug = False,
+) -> None:
+    """Predict the class of each row of a table.
+
+    Columns are matched by name, in any order. Those that the model does not read may be missing.
+
+    - `shareboost predict model.json new.csv --out predictions.csv`
+    - `shareboost predict model.json new.parquet --proba`
+    - `cat new.csv | shareboost predict model.json - | sort | uniq -c`
+    """
+    from ..progress import progress_bars
+    from .models import loaded
+    from .tables.prediction import blocks_for
+    from .tables.sources import source_of
+
+    check_output(out, force)
+    clf = loaded(model)
+    source = source_of(data, format_)
+    with output(out, force) as file, progress_bars(shows_bars()):
+        heads = ["prediction", *(f"probability_{label}" for label in clf.classes_)]
+        lines = [heads if proba else heads[:1]]  # written with the first rows, not before an error
+        for X in blocks_for(clf, source):
+            file.write(_lines([*lines, *_answers(clf, X, proba)]))
+            lines = []
+        file.write(_lines(lines))
+
+
+def _answers(clf: Any, X: Any, proba: bool) -> list[list[Any]]:
+    """Return the lines for some rows: the class and, where asked for, the probabilities."""
+    named = hasattr(clf, "feature_names_in_")
+    if named:
+        from .tables.inputs import Inputs
+        from .tables.training import named as frame
+
+        X = frame(X, Inputs.of_model(clf))
+    labels = [[label] for label in clf.predict(X).tolist()]
+    if not proba:
+        return labels
+    return [
+        [*label, *row] for label, row in zip(labels, clf.predict_proba(X).tolist(), strict=True)
+    ]
+
+
+def _lines(rows: list[list[Any]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,1 @@
+"""Tables from files: CSV, TSV, Parquet, NPZ and svmlight, compressed or not."""

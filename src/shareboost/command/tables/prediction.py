@@ -1,0 +1,152 @@
+"""Rows for a model that is trained, from a file: its columns, matched by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CommandError, listed
+from .columnar import COLUMNAR, Columnar
+from .inputs import Encoder, Inputs, check_columns, columns_with_gaps
+from .labels import LabelTexts, text_of
+from .matrices import OTHERS, Matrix, read_matrix, with_columns
+from .sources import Source
+
+BLOCK_ROWS = 8192
+
+
+def blocks_for(clf: Any, source: Source, used: Iterable[int] | None = None) -> Iterator[Any]:
+    """Yield rows of X for a fitted classifier, some at a time, from a table.
+
+    Columns are matched by name; others than it needs are not read.
+
+    Parameters
+    ----------
+    clf : ShareBoostClassifier
+    source : Source
+    used : iterable of int, optional
+        The columns of X that are needed; the others are 0. None: those that it reads.
+    """
+    inputs = Inputs.of_model(clf)
+    needed = clf.columns_.tolist() if used is None else list(used)
+    with source.again() as opened:
+        if opened.format in COLUMNAR:
+            blocks: Iterator[Any] = (
+                X for X, _ in _columnar_blocks(Columnar(opened), inputs, needed, None)
+            )
+        else:
+            has_names = hasattr(clf, "feature_names_in_")
+            matrix = read_matrix(opened, None, OTHERS, labelled=False)
+            own = inputs if has_names or matrix.names is not None else None
+            blocks = _matrix_blocks(in_order(matrix, own, clf.n_features_in_, source.name, needed))
+        for X in blocks:
+            _check_gaps(X, inputs, clf, source.name)
+            yield X
+
+
+def _matrix_blocks(X: Any) -> Iterator[Any]:
+    return (X[start : start + BLOCK_ROWS] for start in range(0, X.shape[0], BLOCK_ROWS))
+
+
+def read_labelled(
+    source: Source, target: str | None, inputs: Inputs | None, n: int, classes: NDArray[Any]
+) -> tuple[Any, NDArray[Any]]:
+    """Return X and y of a table, with the columns and classes of another.
+
+    Parameters
+    ----------
+    source : Source
+    target : str, optional
+        The column of labels.
+    inputs : Inputs, optional
+        The columns of X, where they have names.
+    n : int
+        Their number.
+    classes : ndarray
+    """
+    with source.again() as opened:
+        if opened.format not in COLUMNAR:
+            found = read_matrix(opened, target, OTHERS)
+            X = in_order(found, inputs, n, source.name)
+            labels = np.asarray(found.y)
+            _check_known(labels, classes, source.name)
+            return X, labels
+        if target is None:
+            raise CommandError(f"--target takes the column of {source.name} with the classes.")
+        own = inputs or Inputs([f"x{i}" for i in range(n)])
+        texts = LabelTexts()
+        blocks = []
+        for X, labels in _columnar_blocks(Columnar(opened), own, range(n), target):
+            texts.add(labels)
+            blocks.append(X)
+        return np.concatenate(blocks), texts.labels_among(classes, target, source.name)
+
+
+def _columnar_blocks(
+    table: Columnar, inputs: Inputs, used: Iterable[int], target: str | None
+) -> Iterator[tuple[NDArray[np.float64], Any]]:
+    """Yield blocks of X and of the target."""
+    encoder = Encoder(inputs, used)
+    names = table.kinds()
+    check_columns([*encoder.numbers, *encoder.texts], names, table.source.name)
+    labels = [] if target is None else [target]
+    if target is not None and target not in names:
+        raise CommandError(f"{table.source.name} has no column {target!r}.")
+    numbers, texts = encoder.numbers, [*encoder.texts, *labels]
+    if not numbers and not texts:  # a model of no column: all that counts is how many rows
+        texts = [next(iter(names))]
+    for batch in table.blocks(numbers, texts, "predicting" if target is None else "reading"):
+        yield encoder.rows(batch), None if target is None else batch.column(target)
+    encoder.tell_unknown(table.source.name)
+
+
+def in_order(
+    found: Matrix,
+    inputs: Inputs | None,
+    n: int,
+    name: str,
+    needed: Iterable[int] | None = None,
+) -> Any:
+    """Return a matrix with n columns, in the order of names where there are any.
+
+    Columns that are not ``needed`` may be missing, and are then 0.
+    """
+    X = found.X
+    if inputs is not None and found.names is not None:
+        where = {column: place for place, column in enumerate(found.names)}
+        own = list(range(n) if needed is None else needed)
+        check_columns([inputs.names[j] for j in own], where, name)
+        ordered = np.zeros((len(X), n), dtype=X.dtype)
+        ordered[:, own] = X[:, [where[inputs.names[j]] for j in own]]
+        return ordered
+    if inputs is not None:
+        raise CommandError(
+            f"{name} has no names of columns, and the model was trained on named ones: an NPZ "
+            "file takes them in an array names."
+        )
+    if hasattr(X, "indptr"):
+        return with_columns(X, n)
+    if X.shape[1] != n:
+        raise CommandError(f"{name} has {X.shape[1]} columns, and the model takes {n}.")
+    return X
+
+
+def _check_gaps(X: Any, inputs: Inputs, clf: Any, name: str) -> None:
+    """Raise where a model that takes no missing values meets some."""
+    if not clf.path_.features.allows_nan and (gaps := columns_with_gaps(X, inputs)):
+        raise CommandError(
+            f"Columns {listed(gaps)} of {name} have missing values, which this model does not "
+            "take: only models of --pool stumps do."
+        )
+
+
+def _check_known(labels: NDArray[Any], classes: NDArray[Any], name: str) -> None:
+    """Raise for labels that are none of the classes."""
+    if unknown := sorted(set(labels.tolist()) - set(classes.tolist()), key=str):
+        raise CommandError(
+            f"{name} has labels that the training had not: "
+            f"{listed([text_of(label) for label in unknown])}."
+        )
