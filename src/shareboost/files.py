@@ -28,15 +28,7 @@ def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = 
     OSError
         Where the file cannot be written. What was there stays, and no other file is left.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
-    shown = os.fspath(path)
-    if os.path.isdir(shown):
-        raise IsADirectoryError(errno.EISDIR, "Cannot write a file: this is a folder", shown)
-    if not overwrite and os.path.lexists(shown):
-        raise FileExistsError(
-            errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
-        )
+    shown = check_target(path, overwrite)
     # A link is followed, so that its target is replaced, and not the link.
     target = os.path.realpath(shown)
     temporary = f"{target}.{threading.get_native_id()}.tmp"
@@ -53,6 +45,23 @@ def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = 
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
+    """Return the path of a file that may be written, before work is done for it.
+
+    Raises what ``write_whole`` does for a path that is none, is a folder, or is taken.
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
+    shown = os.fspath(path)
+    if os.path.isdir(shown):
+        raise IsADirectoryError(errno.EISDIR, "Cannot write a file: this is a folder", shown)
+    if not overwrite and os.path.lexists(shown):
+        raise FileExistsError(
+            errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
+        )
+    return shown
 
 
 def _place_new(temporary: str, target: str, shown: str) -> None:
