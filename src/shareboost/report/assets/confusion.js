@@ -17,6 +17,7 @@ export class Confusion {
         element("tr", {}, element("th", { scope: "row" }, name), ...this.cells[p]))),
     );
     byId("matrix").classList.toggle("dense", classes.length > 16);
+    byId("confusion").classList.toggle("many", classes.length > 16);
     this.bars = classes.map(() => element("span", { class: "bar" }));
     this.shares = classes.map(() => element("td", { class: "number" }));
     byId("recall").append(
@@ -49,8 +50,9 @@ export class Confusion {
         const cell = this.cells[p][q];
         cell.textContent = n ? count(n) : "";
         cell.className = p === q ? "right" : "wrong";
-        // The root lets a few errors be seen.
-        cell.style.setProperty("--share", total ? Math.sqrt(n / total) : 0);
+        // Roots, and full colour from a sixth of a row on, let a few errors be seen.
+        const share = total ? Math.sqrt(n / total) : 0;
+        cell.style.setProperty("--share", p === q ? share : Math.min(1, 2.5 * share));
       }
       const recall = total ? model.confusion[p * k + p] / total : null;
       this.shares[p].textContent = recall === null ? "–" : percent(recall);

@@ -17,7 +17,6 @@ export class Curve {
     this.hovered = null;
     const { error, n_features: n } = report.models;
     const positive = error.filter((e) => e > 0);
-    this.smallest = Math.min(...positive, 1) / 1.5;
     byId("log").checked = Math.max(...error) > 8 * Math.min(...positive, 1);
     byId("log").addEventListener("change", () => this.draw());
     const hasTrain = report.models.train_error.some((e) => e !== null);
@@ -76,8 +75,8 @@ export class Curve {
     this.last = last;
     this.logarithmic = byId("log").checked;
     const most = Math.min(1, Math.max(...error, ...train.filter((e) => e !== null), interval[0][1]));
-    const shown = error.concat(train.filter((e) => e > 0)).filter((e) => e > 0);
-    const least = this.logarithmic ? Math.min(...shown, 1) / 1.5 : 0;
+    const shown = error.filter((e) => e > 0);
+    const least = this.logarithmic ? Math.min(...shown, 1) / 1.6 : 0; // training errors may go below
     this.low = least;
     this.high = this.logarithmic ? most * 1.1 : most * 1.05;
     const scale = this.logarithmic ? (e) => Math.log(Math.max(e, least)) : (e) => e;

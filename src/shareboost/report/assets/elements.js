@@ -45,7 +45,7 @@ export function counted(n, noun) {
 /** A share in percent, with as many decimals as it needs to be told from others. */
 export function percent(share) {
   const value = 100 * share;
-  return `${value.toFixed(value >= 9.95 || value === 0 ? 1 : 2)}%`;
+  return value === 0 ? "0%" : `${value.toFixed(value >= 9.95 ? 1 : 2)}%`;
 }
 
 /** A number to a few significant digits. */

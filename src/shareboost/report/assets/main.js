@@ -60,7 +60,7 @@ function introduce() {
     ? "Everything below follows the slider. Press on the curve to go to a number of features."
     : "The classifier was saved without its path, so that there is one model to show.";
   byId("contents").append(...[...document.querySelectorAll("main > section:not([hidden])")].map((section) =>
-    element("a", { href: `#${section.id}` }, section.querySelector("h2").textContent)));
+    element("a", { href: `#${section.id}` }, section.dataset.nav)));
   const unknown = report.n_unknown ? ` ${counted(report.n_unknown, "row")} of labels that the model does not know count as misclassified.` : "";
   const trained = report.n_trained ? ` Trained on ${counted(report.n_trained, "row")}.` : "";
   byId("foot").append(

@@ -1,11 +1,13 @@
 /** The heat map of weights, features across and classes down. */
 
 import { channelsOf, keepDrawn } from "./drawing.js";
-import { byId, element, short } from "./elements.js";
+import { byId, colour, element, short } from "./elements.js";
 
 const CELL_HEIGHT = 24;
 const LEAST_WIDTH = 4;
 const MOST_WIDTH = 36;
+const FOOT = 22; // for the rounds, below
+const LABEL_ROOM = 34;
 
 export class Sharing {
   /** @param {import("./report.js").Report} report */
@@ -34,7 +36,7 @@ export class Sharing {
     const { nFeatures, weights } = this.model;
     const room = byId("heat-scroll").clientWidth / Math.max(1, nFeatures);
     this.cell = Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, room));
-    const [width, height] = [Math.max(1, this.cell * nFeatures), CELL_HEIGHT * k];
+    const [width, height] = [Math.max(1, this.cell * nFeatures), CELL_HEIGHT * k + FOOT];
     const sharp = Math.min(3, window.devicePixelRatio || 1);
     Object.assign(this.canvas, { width: Math.round(width * sharp), height: Math.round(height * sharp) });
     Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px` });
@@ -52,7 +54,20 @@ export class Sharing {
         context.fillRect(i * this.cell, q * CELL_HEIGHT, this.cell - gap + (gap ? 0 : 0.5), CELL_HEIGHT - 1);
       }
     }
+    this.rounds(context);
     if (this.at) this.outline(context);
+  }
+
+  /** Number the features by their rounds, as many of them as there is room for. */
+  rounds(context) {
+    const every = Math.ceil(LABEL_ROOM / this.cell / 5) * (this.cell < LABEL_ROOM / 2 ? 5 : 1);
+    Object.assign(context, { fillStyle: colour("muted"), font: `12px ${colour("sans")}`, textAlign: "center" });
+    this.model.features.forEach((place, i) => {
+      if (i === 0 || (i + 1) % every === 0) {
+        const x = Math.max(8, (i + 0.5) * this.cell);
+        context.fillText(this.report.features[place].round, x, CELL_HEIGHT * this.report.k + FOOT - 6);
+      }
+    });
   }
 
   outline(context) {
