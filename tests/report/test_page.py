@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 
 import pytest
 
@@ -64,6 +65,44 @@ def test_names_are_escaped(page):
     assert HOSTILE not in page
     assert "alert(1)</script>" not in page
     assert "<title>&lt;/script&gt;&lt;script&gt;alert(1)" in page
+
+
+def luminance(colour):
+    """Relative luminance of #rrggbb, by the Web Content Accessibility Guidelines 2.2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1, 2], ids=["light", "dark", "print"])
+def test_colours_can_be_told_apart(scheme):
+    block = re.findall(r":root \{(.*?)\}", asset("style.css"), flags=re.S)[scheme]
+    colours = dict(re.findall(r"--(\w+): (#\w{6});", block))
+    for ground in ("page", "panel", "paper"):
+        for text in ("ink", "muted", "for", "against"):
+            assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)
+        assert contrast(colours["field"], colours[ground]) >= 3.0, ground
+
+
+def test_the_page_has_its_language_and_headings_in_order(page):
+    assert '<html lang="en">' in page
+    levels = [int(level) for level in re.findall(r"<h(\d)", page.partition("<script")[0])]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(below - above <= 1 for above, below in pairwise(levels))
+
+
+def test_every_field_has_a_label(page):
+    body = page.partition("<script")[0]
+    for field in re.findall(r"<(?:input|select|canvas)[^>]*>", body):
+        name = re.search(r'id="([^"]*)"', field)[1]
+        inside = re.search(rf"<label[^>]*>[^<]*{re.escape(field)}", body)
+        assert inside or f'for="{name}"' in body or "aria-label=" in field, field
 
 
 def test_the_data_in_the_page_are_json_again(page):

@@ -34,7 +34,7 @@ SCRIPTS = (
     "main",
 )
 # What the page takes from the exported model.
-FROM_MODEL = ("features", "contributions", "scores", "predictIndex")
+FROM_MODEL = ("scores", "contributions")
 
 
 def write_report(

@@ -98,15 +98,24 @@ export class Pad {
     byId("draw").scrollIntoView();
   }
 
+  /** Show what was drawn; classify it once a frame, however many points came. */
   update() {
     this.draw();
     if (!this.strokes.length) {
       this.forget();
       return;
     }
+    this.waiting ??= requestAnimationFrame(() => {
+      this.waiting = null;
+      if (this.strokes.length) this.classify(this.rowOfStrokes());
+    });
+  }
+
+  /** What was drawn, as a row like those that the model was trained on. */
+  rowOfStrokes() {
     const { shape, strokes: style } = this.report.images;
     const coverage = coverageOf(this.strokes, style, shape[0], shape[1]);
-    this.classify(coverage.map((share) => style.paper + share * (style.ink - style.paper)));
+    return coverage.map((share) => style.paper + share * (style.ink - style.paper));
   }
 
   /** Draw the strokes, and the pen where keys move it. */
@@ -148,8 +157,8 @@ export class Pad {
     const shares = Float64Array.from(row, (value) => (value - paper) / (ink - paper));
     keepDrawn(byId("seen"), () => paint(byId("seen"), shares, height, width));
     const scores = this.exported.scores(row);
-    const best = this.exported.predictIndex(row);
     const [low, high] = [Math.min(...scores), Math.max(...scores)];
+    const best = scores.indexOf(high); // the first of equals, as in Python
     scores.forEach((score, q) => {
       this.numbers[q].textContent = score.toFixed(1).replace("-", "−");
       this.bars[q].style.width = `${(100 * (score - low)) / (high - low || 1)}%`;
