@@ -296,10 +296,11 @@ def test_the_drawing_is_scaled_and_centred_as_the_images_are(opened, of_images):
     assert columns == pytest.approx(style["centre"][1], abs=0.6)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
 @pytest.mark.parametrize("which", ["of_images", "of_columns"])
-def test_the_page_passes_axe(opened, axe, request, which, scheme):
-    page = opened(request.getfixturevalue(which)[0], color_scheme=scheme)
+def test_the_page_passes_axe(opened, axe, request, which, scheme, width):
+    size = {"width": width, "height": 900}
+    page = opened(request.getfixturevalue(which)[0], color_scheme=scheme, viewport=size)
     if which == "of_images":
         stroke(page, circle())
     page.evaluate(axe)

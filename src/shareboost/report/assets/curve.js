@@ -21,7 +21,8 @@ export class Curve {
     byId("log").addEventListener("change", () => this.draw());
     const hasTrain = report.models.train_error.some((e) => e !== null);
     byId("legend").append(
-      key("held-out"), " held-out error, 95% interval shaded", ...(hasTrain ? [key("train"), " training error"] : []),
+      key("held-out", "held-out error, 95% interval shaded"),
+      ...(hasTrain ? [key("train", "training error")] : []),
     );
     this.svg = svgElement("svg", {
       role: "img",
@@ -134,9 +135,9 @@ export class Curve {
   }
 }
 
-function key(kind) {
+function key(kind, text) {
   const line = svgElement("line", { class: kind, x1: 0, x2: 26, y1: 5, y2: 5 });
-  return svgElement("svg", { class: "key", width: 26, height: 10, "aria-hidden": "true" }, line);
+  return element("span", {}, svgElement("svg", { class: "key", width: 26, height: 10, "aria-hidden": "true" }, line), text);
 }
 
 /** Round numbers from a to b, about so many. */

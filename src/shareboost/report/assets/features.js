@@ -58,7 +58,7 @@ export class Features {
   }
 
   row(feature, template) {
-    const name = element("td", { class: "name" });
+    const name = element("span", { class: "entry" });
     if (template) {
       const { down, across } = this.report.images;
       name.append(
@@ -71,7 +71,7 @@ export class Features {
     const [strength, speaksFor, speaksAgainst] = [element("td", { class: "number" }), element("td"), element("td")];
     const line = element("tr", {},
       element("td", { class: "number" }, feature.round),
-      name,
+      element("td", { class: "name" }, name),
       element("td", { class: "number" }, short(feature.loss_saved)),
       strength, speaksFor, speaksAgainst);
     return { feature, line, cells: { strength, speaksFor, speaksAgainst }, strength: 0, heard: [] };

@@ -57,9 +57,11 @@ export class Errors {
     byId("error-list").replaceChildren(...shown.map((one) => this.tile(one, classes[one.predicted[model.index]])));
     const some = shown.length < model.wrong ? `${count(shown.length)} of the ${count(model.wrong)} images` : counted(model.wrong, "image");
     byId("errors-note").textContent = model.wrong
-      ? `${some} that the model of ${counted(model.nFeatures, "feature")} gets wrong (${percent(model.error)}): the label, then what it is taken for.` +
-        (this.explain ? " Press one to see, at the pad below, which templates decide." : "")
+      ? `${some} that the model of ${counted(model.nFeatures, "feature")} gets wrong (${percent(model.error)}): the label, then what it is taken for.`
       : "No held-out image is misclassified.";
+    if (model.wrong && this.explain) {
+      byId("errors-note").append(element("span", { class: "screen" }, " Press one to see, at the pad below, which templates decide."));
+    }
   }
 
   tile(one, predicted) {
