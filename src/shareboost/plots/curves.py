@@ -50,6 +50,7 @@ def plot_path(
     models = _by_name(clf, "plot_path")
     ax = axes_of(ax)
     ax.set_xlabel("features")
+    ax.locator_params(axis="x", integer=True)
     lines = []
     if X is not None:
         ax.set_ylabel("error, %")
