@@ -4,11 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from every_pool import NotExported, classifier, every_pool, some_digits
+from every_pool import some_digits
+from exported_pools import all_pools, assert_near
 from node_module import answers, needs_node, run
 from sklearn.datasets import load_digits, load_iris
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 
 from shareboost import ShareBoostClassifier, ShareBoostCV
 from shareboost.export import to_js
@@ -29,37 +28,22 @@ SPITEFUL = [
 ]
 
 
-@pytest.fixture(scope="module")
-def fits():
-    """Models of every pool, of seven features, fit on some digits."""
-    X, y, _, _ = some_digits()
-    kept = {}
-
-    def fit(name):
-        if name not in kept:
-            kept[name] = classifier(7, name).fit(X, y)
-        return kept[name]
-
-    return fit
-
-
 def assert_alike(clf, X, folder):
     """Check scores to 1e-5 of a row's largest one, and the class of every row."""
     X = np.asarray(X, dtype=np.float32)
     scores, labels, best = answers(to_js(clf), X, folder, "scores", "predict", "predictIndex")
     truth = clf._scores(X)
-    error = np.abs(np.array(scores) - truth).max(axis=1)
-    assert (error <= 1e-5 * np.abs(truth).max(axis=1)).all()
+    assert_near(np.array(scores), truth)
     np.testing.assert_array_equal(labels, clf.predict(X))
     np.testing.assert_array_equal(best, truth.argmax(axis=1))
 
 
 @needs_node
-@every_pool
+@all_pools
 @pytest.mark.parametrize("t", [0, 1, 7])
-def test_a_module_answers_as_its_model(name, t, fits, tmp_path):
+def test_a_module_answers_as_its_model(name, t, fit, tmp_path):
     X, _ = load_digits(return_X_y=True)
-    assert_alike(fits(name).at(t), X, tmp_path)
+    assert_alike(fit(name).at(t), X, tmp_path)
 
 
 @needs_node
@@ -120,10 +104,10 @@ def test_other_classifiers_and_their_probabilities(rival, k, tmp_path):
 
 
 @needs_node
-@every_pool
-def test_features_and_their_names_are_those_of_transform(name, fits, tmp_path):
+@all_pools
+def test_features_and_their_names_are_those_of_transform(name, fit, tmp_path):
     X, _, _, _ = some_digits()
-    clf = fits(name)
+    clf = fit(name)
     values, names, inputs = answers(
         to_js(clf), X[:20], tmp_path, "features", "featureNames", "inputNames"
     )
@@ -134,9 +118,9 @@ def test_features_and_their_names_are_those_of_transform(name, fits, tmp_path):
 
 
 @needs_node
-def test_contributions_make_up_the_scores(fits, tmp_path):
+def test_contributions_make_up_the_scores(fit, tmp_path):
     X, _, _, _ = some_digits()
-    clf = fits("union")
+    clf = fit("union")
     (tmp_path / "model.mjs").write_text(to_js(clf))
     row = json.dumps(X[0].tolist())
     found = run(
@@ -204,8 +188,8 @@ def test_strings_cannot_leave_their_quotes(tmp_path):
 
 
 @needs_node
-def test_rows_that_are_none_are_refused(fits, tmp_path):
-    (tmp_path / "model.mjs").write_text(to_js(fits("columns")))
+def test_rows_that_are_none_are_refused(fit, tmp_path):
+    (tmp_path / "model.mjs").write_text(to_js(fit("columns")))
     script = """
         import { predict } from "./model.mjs";
         const row = new Array(64).fill(0);
@@ -236,8 +220,8 @@ def test_stumps_take_nan(tmp_path):
         run(with_infinity, tmp_path)
 
 
-def test_only_functions_of_the_kinds_in_use_are_written(fits):
-    module = to_js(fits("columns"))
+def test_only_functions_of_the_kinds_in_use_are_written(fit):
+    module = to_js(fit("columns"))
     assert "function reads(" in module
     for other in ("tests", "products", "balls", "matches", "ofPiece", "float32"):
         assert f"function {other}(" not in module
@@ -253,37 +237,12 @@ def test_templates_are_written_once_whatever_their_masks():
     assert "templates: new Float32Array([1, 0, 0, 0, 1, 0, 0, 0, 1])" in module
 
 
-def test_a_module_is_written_whole_or_not_at_all(fits, tmp_path):
-    clf, path = fits("columns"), tmp_path / "model.mjs"
-    text = to_js(clf, path)
-    assert path.read_text() == text
-    path.write_text("mine")
-    with pytest.raises(FileExistsError, match="overwrite=True"):
-        to_js(clf, path)
-    assert path.read_text() == "mine"
-    assert to_js(clf, str(path), overwrite=True) == path.read_text()
-    with pytest.raises(OSError, match="No such file"):
-        to_js(clf, tmp_path / "nowhere" / "model.mjs")
-    with pytest.raises(IsADirectoryError):
-        to_js(clf, tmp_path, overwrite=True)
-    with pytest.raises(TypeError, match="path=3"):
-        to_js(clf, 3)
-    assert [file.name for file in tmp_path.iterdir()] == ["model.mjs"]
-
-
-def test_what_cannot_be_exported_is_refused_before_a_file_is_touched(tmp_path):
+def test_labels_that_are_no_values_of_javascript_are_refused(tmp_path):
     path = tmp_path / "model.mjs"
     path.write_text("mine")
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(NotFittedError):
-        to_js(ShareBoostClassifier(), path, overwrite=True)
-    with pytest.raises(TypeError, match="LogisticRegression"):
-        to_js(LogisticRegression(), path, overwrite=True)
     clf = ShareBoostClassifier(2).fit(X, y)
     clf.classes_ = np.array([b"a", b"b", b"c"])
     with pytest.raises(TypeError, match="class label b'a' is a bytes"):
-        to_js(clf, path, overwrite=True)
-    clf.path_.features = NotExported()
-    with pytest.raises(TypeError, match="NotExported cannot be exported"):
         to_js(clf, path, overwrite=True)
     assert path.read_text() == "mine"

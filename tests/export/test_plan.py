@@ -77,6 +77,6 @@ def test_what_has_no_plan_is_refused():
         plan_of(LogisticRegression())
 
     clf = ShareBoostClassifier(2).fit(X, y)
-    clf.path_.features = NotExported()
+    clf.path_.features = NotExported(clf.selected_)
     with pytest.raises(TypeError, match="NotExported cannot be exported"):
         plan_of(clf)

@@ -1,8 +1,22 @@
-"""Trained predictors for other places than Python."""
+"""Trained predictors for other places than Python, and what they cost to run."""
 
 from ..model_file import load_model, save_model
+from .c import to_c
+from .cost import CostReport, cost_report
 from .javascript import to_js
 from .onnx_model import to_onnx
+from .quantization import QuantizationLoss, quantization_loss
 from .skl2onnx_converter import register_skl2onnx
 
-__all__ = ["load_model", "register_skl2onnx", "save_model", "to_js", "to_onnx"]
+__all__ = [
+    "CostReport",
+    "QuantizationLoss",
+    "cost_report",
+    "load_model",
+    "quantization_loss",
+    "register_skl2onnx",
+    "save_model",
+    "to_c",
+    "to_js",
+    "to_onnx",
+]

@@ -1,0 +1,124 @@
+"""A plan as C will have it: steps in order, weights in their units and types, all tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..plan import Balls, Matches, Plan, Products, Reads, Thresholds
+from .balls import balls
+from .early_exit import checked_every, most_added, rest_table, sizes_table, with_no_class
+from .lanes import by_size
+from .matches import matches
+from .plain_kinds import products, reads, thresholds
+from .quantisation import Codes, encode
+from .step import Form, Step
+from .text import table_bytes
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A plan as the steps of a header, with the weights that it has there."""
+
+    plan: Plan
+    form: Form
+    steps: list[Step]
+    weights: list[Codes]  # of each step, a feature a row
+    intercept: NDArray[np.float64]
+    bounds: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # tables of early exit
+
+    @property
+    def matched(self) -> bool:
+        """Whether there are templates."""
+        return any(step.kind == "matches" for step in self.steps)
+
+    @property
+    def starts(self) -> NDArray[np.intp]:
+        """Where the columns of each step start, and the number of all."""
+        return np.cumsum([0, *(len(step.weights) for step in self.steps)])
+
+    @property
+    def scales(self) -> list[NDArray[np.float32] | None]:
+        """What the values of each step's features are multiplied by; None for 1."""
+        found: list[NDArray[np.float32] | None] = []
+        for step, codes in zip(self.steps, self.weights, strict=True):
+            factor = codes.scales * (1.0 if step.factor is None else step.factor)
+            found.append(None if np.all(factor == 1.0) else factor.astype(np.float32))
+        return found
+
+    @property
+    def tables(self) -> dict[str, NDArray[np.generic]]:
+        """All tables by their names in C."""
+        name, k = self.form.name, self.intercept.size
+        found: dict[str, NDArray[np.generic]] = {
+            f"{name}_intercept": self.intercept.astype(np.float32)
+        }
+        if self.steps:
+            weights = [codes.codes.reshape(-1, k) for codes in self.weights]
+            found[f"{name}_weights"] = np.concatenate(weights)
+        for step, scales in zip(self.steps, self.scales, strict=True):
+            own = step.tables | ({} if scales is None else {"scales": scales})
+            found |= {f"{step.prefix}_{what}": values for what, values in own.items()}
+        return found | self.bounds
+
+    @property
+    def decoded(self) -> list[NDArray[np.float64]]:
+        """The weights that each step's values really have, (columns, k)."""
+        found = []
+        for step, codes in zip(self.steps, self.weights, strict=True):
+            weights = codes.values.reshape(step.weights.shape)
+            found.append(weights if step.factor is None else weights * step.factor[:, None])
+        return found
+
+    @property
+    def table_bytes(self) -> int:
+        """What all tables take."""
+        return sum(map(table_bytes, self.tables.values()))
+
+
+def layout_of(plan: Plan, form: Form) -> Layout:
+    """Return the steps of a plan: cheap features first."""
+    steps: list[Step] = []
+    for kind in (Reads, Thresholds, Products, Balls, Matches):
+        for part in plan.parts:
+            if not isinstance(part, kind):
+                continue
+            prefix = f"{form.name}_{kind.__name__.lower()}{len(steps)}"
+            match part:
+                case Reads():
+                    steps.append(reads(part, plan, prefix, form))
+                case Thresholds():
+                    steps.append(thresholds(part, plan, prefix, form))
+                case Products():
+                    steps.append(products(part, plan, prefix, form))
+                case Balls():
+                    steps.append(balls(part, plan, prefix, form))
+                case Matches():
+                    for i, of_size in enumerate(by_size(part)):
+                        steps.append(matches(of_size, plan, f"{prefix}_{i}", form))
+    weights = [encode(step.weights.reshape(step.n, -1), form.weights) for step in steps]
+    intercept = plan.intercept + sum((step.bias for step in steps), np.zeros(len(plan.intercept)))
+    return Layout(plan, form, steps, weights, intercept)
+
+
+def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
+    """Return the layout with the tables of early exit; inputs are between low and high."""
+    if not layout.steps:
+        return layout
+    name, k = layout.form.name, layout.intercept.size
+    weighted = list(zip(layout.steps, layout.decoded, strict=True))
+    if layout.matched:
+        n = int(layout.starts[-1])
+        bounds = {
+            f"{step.prefix}_sizes": sizes_table(step, weights, n)
+            for step, weights in weighted
+            if step.kind == "matches"
+        }
+    else:
+        pairs = [most_added(step, with_no_class(weights), low, high) for step, weights in weighted]
+        rest = rest_table(pairs, layout.intercept, checked_every(k))
+        bounds = {f"{name}_rest": rest} if rest.size else {}
+    return replace(layout, bounds=bounds)

@@ -1,0 +1,59 @@
+"""One kind of features as C: tables, a function that adds them to the scores, and their cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..plan import Part
+from .lanes import LANES
+
+Table = NDArray[Any]
+
+
+class Form(NamedTuple):
+    """What a header is asked to be."""
+
+    name: str
+    weights: str  # "float32", "int16" or "int8"
+    input_type: str  # "float32" or "uint8"
+    early_exit: bool = False
+    lanes: int = LANES  # templates that are computed side by side, at most
+
+    @property
+    def c_input(self) -> str:
+        """The C type of an input."""
+        return "uint8_t" if self.input_type == "uint8" else "float"
+
+
+@dataclass(frozen=True)
+class Step:
+    """Features of one kind, in the order in which C reads them.
+
+    ``weights`` are those of the values that the code computes, which may be in other units than
+    the model's columns; what that leaves over for every class is ``bias``. Quantised weights of
+    a feature share one scale, and ``factor`` is what its values are multiplied by besides.
+    """
+
+    part: Part  # of the plan, or those of its templates that are of one size
+    prefix: str  # of its names in C
+    kind: str
+    n: int  # features
+    weights: NDArray[np.float64]  # (columns, k), feature after feature
+    bias: NDArray[np.float64]  # (k,)
+    tables: dict[str, Table]
+    code: str
+    multiply_adds: int  # the most a row can take, besides those of the weights
+    ram: int  # bytes of its local arrays
+    factor: NDArray[np.float64] | None = None  # (n,); None for 1
+    scale: float = 1.0  # of the codes of centres
+    lane: NDArray[np.intp] | None = None  # of each template, among those of all blocks
+    words: dict[str, Any] = field(default_factory=dict)  # that its code is filled with
+
+    @property
+    def width(self) -> int:
+        """Number of columns of each feature."""
+        return len(self.weights) // self.n

@@ -1,0 +1,154 @@
+"""What a model will cost where it runs, for every number of features, before it is compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..arguments import one_of
+from ..frames import pandas_for
+from .c.layout import Layout, layout_of
+from .c.quantisation import LARGEST_CODE
+from .c.step import Form, Step
+from .plan import plan_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Bytes of machine code, measured with gcc 12 -std=c99 -Os on x86-64, the alignment of tables
+# included: for a single feature and for several, and what integer weights add to them.
+EMPTY_CODE, BASE_CODE = 80, 107
+CODE = {
+    "reads": (70, 100, 8, 13),
+    "thresholds": (77, 91, 12, 50),
+    "products": (83, 108, 4, 35),
+    "balls": (350, 375, 36, 85),
+    "balls, hard": (450, 495, 37, 80),
+    "matches": (700, 1010, 26, 70),
+}
+FEWER_CODE = 130  # that two features of templates, or one template, take less than more do
+CHANNELS_CODE = 120  # of templates of several channels
+# What a function saves on the stack besides its arrays; those of kinds with arrays save more.
+FRAME, FRAME_OF_ARRAYS, FRAME_OF_MORE = 16, 64, 40
+
+
+@dataclass(frozen=True, repr=False)
+class CostReport:
+    """What the C form of a model takes, for every number of features of its path.
+
+    All arrays have an entry for each model of the path, the one without features first.
+    ``multiply_adds`` are the most that any row takes: that of templates is for an image
+    without a blank pixel, that of pieces for a row inside all balls. ``flash`` is code and
+    tables, ``ram`` the stack; both in bytes, of ``NAME_predict`` compiled by
+    ``gcc -std=c99 -Os`` for x86-64, to 10% or 64 bytes.
+    """
+
+    n_features: NDArray[np.intp]
+    n_columns: NDArray[np.intp]  # values that are weighted
+    multiply_adds: NDArray[np.int64]
+    flash: NDArray[np.int64]
+    ram: NDArray[np.int64]
+    weights: str
+
+    def __len__(self) -> int:
+        return len(self.n_features)
+
+    def __repr__(self) -> str:
+        return (
+            f"<CostReport of {self.n_features[-1]} features, weights {self.weights}: "
+            f"{self.multiply_adds[-1]:,} multiply-adds, {self.flash[-1]:,} bytes of flash, "
+            f"{self.ram[-1]:,} of RAM>"
+        )
+
+    def __str__(self) -> str:
+        """Return a table of up to a dozen rows."""
+        shown = np.unique(np.linspace(0, len(self) - 1, 12).round().astype(int))
+        lines = [f"{'features':>8} {'multiply-adds':>14} {'flash':>10} {'RAM':>8}"]
+        lines += [
+            f"{self.n_features[i]:>8} {self.multiply_adds[i]:>14,} {self.flash[i]:>10,} "
+            f"{self.ram[i]:>8,}"
+            for i in shown
+        ]
+        return "\n".join(lines)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a model as a pandas frame."""
+        pd = pandas_for("n_features, multiply_adds, flash and ram")
+        return pd.DataFrame(
+            {
+                "columns": self.n_columns,
+                "multiply_adds": self.multiply_adds,
+                "flash": self.flash,
+                "ram": self.ram,
+            },
+            index=pd.Index(self.n_features, name="n_features"),
+        )
+
+
+def cost_report(model: Any, weights: str = "float32", input_type: str = "float32") -> CostReport:
+    """Return what ``to_c(model.at(t))`` will take, for every t of the path.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    weights : {"float32", "int16", "int8"}, default="float32"
+    input_type : {"float32", "uint8"}, default="float32"
+        As in ``to_c``, without early exit.
+
+    Returns
+    -------
+    CostReport
+        Arrays ``n_features``, ``multiply_adds``, ``flash`` and ``ram``; ``print`` shows a
+        table of some of them.
+    """
+    form = Form(
+        "shareboost",
+        one_of("weights", weights, LARGEST_CODE, "cost_report"),
+        one_of("input_type", input_type, ("float32", "uint8"), "cost_report"),
+    )
+    plan_of(model)  # says what cannot be exported, before the path is read
+    path = model.path_
+    counts = np.unique([0, *path.n_features.tolist()])
+    layouts = [layout_of(plan_of(model.at(int(t))), form) for t in counts]
+    return CostReport(
+        counts.astype(np.intp),
+        np.array([layout.starts[-1] for layout in layouts], dtype=np.intp),
+        np.array([multiply_adds(layout) for layout in layouts], dtype=np.int64),
+        np.array([flash_bytes(layout) for layout in layouts], dtype=np.int64),
+        np.array([ram_bytes(layout) for layout in layouts], dtype=np.int64),
+        weights,
+    )
+
+
+def multiply_adds(layout: Layout) -> int:
+    """Return the most that a row takes."""
+    own = sum(step.multiply_adds for step in layout.steps)
+    return own + int(layout.starts[-1]) * layout.intercept.size
+
+
+def flash_bytes(layout: Layout) -> int:
+    """Return the bytes of code and tables."""
+    coded = layout.form.weights != "float32"
+    code = sum(_code_bytes(step, coded) for step in layout.steps)
+    return layout.table_bytes + (BASE_CODE + code if layout.steps else EMPTY_CODE)
+
+
+def ram_bytes(layout: Layout) -> int:
+    """Return the bytes of stack; steps use them one after another."""
+    arrays = [step.ram for step in layout.steps if step.ram]
+    frame = FRAME_OF_ARRAYS if arrays else FRAME
+    frame += FRAME_OF_MORE if len(arrays) > 1 else 0
+    return frame + 4 * layout.intercept.size + max(arrays, default=0)
+
+
+def _code_bytes(step: Step, coded: bool) -> int:
+    one, several, one_coded, several_coded = CODE[step.kind]
+    fewer = step.kind == "matches" and step.n > 1 and min(step.n - 1, step.words["lanes"]) == 1
+    size = several if step.n > 1 else one
+    if coded:
+        size += several_coded if step.n > 1 and not fewer else one_coded
+    size -= FEWER_CODE if fewer else 0
+    return size + (CHANNELS_CODE if step.words.get("channels", 1) > 1 else 0)

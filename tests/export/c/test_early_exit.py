@@ -1,0 +1,113 @@
+"""Early exit never changes an answer, and reads less."""
+
+import numpy as np
+import pytest
+from compiled_c import Compiled, needs_gcc
+from exported_pools import assert_near, every_form
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shareboost import ShareBoostClassifier
+from shareboost.export import to_c
+from shareboost.export.c.early_exit import most_added
+from shareboost.export.c.layout import layout_of
+from shareboost.export.c.simulation import values
+from shareboost.export.c.step import Form
+from shareboost.export.plan import plan_of
+from shareboost.pools import Templates
+
+
+@needs_gcc
+@every_form
+@pytest.mark.parametrize("weights", ["float32", "int8"])
+def test_both_forms_give_the_same_class(name, weights, fit, digits, tmp_path):
+    noise = np.random.default_rng(0).uniform(0, 16, size=(500, 64))
+    X = np.vstack([digits[0], noise, noise > 8, np.zeros((1, 64))]).astype(np.float32)
+    lanes = 3 if "templates" in name else 112
+    full = Compiled(to_c(fit(name), weights=weights), tmp_path / "full")
+    header = to_c(fit(name), weights=weights, early_exit=True, input_range=(0.0, 16.0), lanes=lanes)
+    early = Compiled(header, tmp_path / "early")
+    np.testing.assert_array_equal(early.predict(X), full.predict(X))
+    assert_near(early.scores(X), full.scores(X), rtol=1e-6)
+
+
+@needs_gcc
+def test_early_exit_skips_features(digits, tmp_path):
+    X, y = digits[0].astype(np.float32), digits[1]
+    clf = ShareBoostClassifier(60, pool="stumps").fit(X[:900], y[:900])
+    full = Compiled(to_c(clf), tmp_path / "full")
+    early = Compiled(to_c(clf, early_exit=True), tmp_path / "early")
+    counts = np.array([(early.count(row), full.count(row)) for row in X[900:1100]])
+    assert np.all(counts[:, 0] <= counts[:, 1])
+    assert counts[:, 0].mean() < 0.9 * counts[:, 1].mean()
+
+
+@needs_gcc
+def test_bytes_need_no_range(fit, digits, tmp_path):
+    X = digits[0].astype(np.uint8)
+    early = Compiled(to_c(fit("columns"), early_exit=True, input_type="uint8"), tmp_path, "uint8")
+    np.testing.assert_array_equal(early.predict(X), fit("columns").predict(X))
+
+
+@every_form
+def test_no_feature_adds_more_than_its_bound(name, fit, digits):
+    layout = layout_of(plan_of(fit(name)), Form("shareboost", "float32", "float32"))
+    low, high = np.zeros(64), np.full(64, 16.0)
+    for step, weights in zip(layout.steps, layout.decoded, strict=True):
+        if step.kind == "matches":
+            continue
+        bounds = most_added(step, weights, low, high)
+        found = values(step, digits[0]).reshape(len(digits[0]), step.n, step.width)
+        added = np.einsum("inw,nwk->ink", found, weights.reshape(step.n, step.width, -1))
+        most = (added[:, :, None, :] - added[:, :, :, None]).max(axis=0)
+        assert np.all(most <= bounds + 1e-5 * np.abs(added).max())
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 2**31), st.floats(0.1, 4.0))
+def test_the_bound_of_a_ball_is_reached_and_not_passed(seed, radius):
+    """Against the best of many points along the steepest direction, where the most is found."""
+    rng = np.random.default_rng(seed)
+    slope, level = rng.normal(size=(2, 3)), rng.normal(size=2)
+    clf = FakeBall(radius)
+    more = np.concatenate([slope, level[:, None]], axis=1).T
+    bounds = most_added(clf, more, None, None)
+    for p, q in ((0, 1), (1, 0)):
+        way = slope[q] - slope[p]
+        t = np.linspace(0.0, radius, 20_001)[:, None]
+        points = t * way / np.linalg.norm(way)
+        depth = 1.0 - (t[:, 0] / radius) ** 2
+        reached = max(0.0, np.max(depth * (points @ way + level[q] - level[p])))
+        np.testing.assert_allclose(bounds[0, p, q], reached, rtol=1e-5, atol=1e-7)
+
+
+class FakeBall:
+    """A step of one piece at the origin of three coordinates."""
+
+    scale = 1.0
+
+    def __init__(self, radius):
+        from shareboost.export.plan import Balls
+
+        centre, squared = np.zeros((1, 3), dtype=np.float32), np.array([radius**2])
+        self.part = Balls(np.arange(4), centre, squared, np.zeros(3), 1.0, False)
+        self.tables = {"centres": centre, "radii": squared}
+
+
+@needs_gcc
+def test_every_answer_on_mnist_stays_and_places_are_skipped(data_set, tmp_path):
+    data = data_set("mnist")
+    pool = Templates(60, n_patches=5_000)
+    clf = ShareBoostClassifier(25, pool=pool, alpha=1e-4)
+    clf.fit(data.X_train[:600], data.y_train[:600])
+    X = data.X_test
+    expected = clf.decision_function(X.astype(np.float32))
+    counts = []
+    for early_exit, lanes in ((False, 112), (True, 112), (True, 1)):
+        header = to_c(clf, input_type="uint8", early_exit=early_exit, lanes=lanes)
+        folder = tmp_path / f"{early_exit}{lanes}"
+        compiled = Compiled(header, folder, "uint8", flags=("-O2",))
+        np.testing.assert_array_equal(compiled.predict(X), expected.argmax(axis=1))
+        counts.append(np.mean([compiled.count(row) for row in X[:100]]))
+    assert_near(compiled.scores(X), expected)
+    assert counts[2] < 0.8 * counts[0]

@@ -1,0 +1,84 @@
+"""Costs are those of the compiled header, for every pool and size."""
+
+import copy
+
+import numpy as np
+import pytest
+from compiled_c import Compiled, needs_gcc, size_of
+from exported_pools import FORMS, every_form
+from sklearn.exceptions import NotFittedError
+
+from shareboost import ShareBoostClassifier
+from shareboost.export import cost_report, to_c
+
+
+@needs_gcc
+@every_form
+@pytest.mark.parametrize("weights", ["float32", "int8"])
+def test_flash_and_ram_are_those_of_the_object(name, weights, fit, tmp_path):
+    clf = fit(name)
+    report = cost_report(clf, weights=weights)
+    for place in np.unique([0, 1, 4, len(report) - 1]):
+        header = to_c(clf.at(int(report.n_features[place])), weights=weights)
+        flash, ram = size_of(header, tmp_path)
+        assert abs(report.flash[place] - flash) <= max(0.1 * flash, 64)
+        assert abs(report.ram[place] - ram) <= max(0.1 * ram, 64)
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", [n for n in FORMS if "pieces" not in n and n != "union"])
+def test_multiply_adds_are_those_that_are_counted(name, fit, digits, tmp_path):
+    clf = fit(name)
+    # No blank pixel, and below every threshold.
+    row = np.full(64, 1e-3, dtype=np.float32) if "stumps" in name else digits[0][0] + 1.0
+    report = cost_report(clf)
+    for place in (1, len(report) - 1):
+        compiled = Compiled(to_c(clf.at(int(report.n_features[place]))), tmp_path / str(place))
+        assert compiled.count(row) == pytest.approx(report.multiply_adds[place], rel=0.1)
+
+
+@needs_gcc
+@pytest.mark.parametrize("name", ["pieces", "pieces, paper"])
+def test_pieces_cost_what_is_reported_inside_all_balls(name, fit, digits, tmp_path):
+    clf = copy.deepcopy(fit(name))
+    clf.path_.features.squared_radii[:] *= np.float32(1e6)
+    counted = Compiled(to_c(clf), tmp_path).count(digits[0][0])
+    assert counted == pytest.approx(cost_report(clf).multiply_adds[-1], rel=0.1)
+
+
+def test_more_features_cost_more(fit):
+    report = cost_report(fit("templates"))
+    assert np.all(np.diff(report.multiply_adds) > 0)
+    assert np.all(np.diff(report.flash) > 0)
+    assert report.multiply_adds[0] == 0
+
+
+def test_a_report_is_a_frame_and_a_table(fit):
+    pytest.importorskip("pandas")
+    report = cost_report(fit("columns"))
+    frame = report.to_frame()
+    assert frame.index.tolist() == list(range(13))
+    np.testing.assert_array_equal(frame["flash"], report.flash)
+    assert "12 features" in repr(report)
+    assert str(report).count("\n") == 12
+
+
+def test_templates_that_share_a_convolution_are_counted_once(digits):
+    """By hand: one template of nine taps at 36 places, under four masks."""
+    from shareboost.pools import Templates
+
+    X, y = digits[0][:300], digits[1][:300]
+    template = np.array([[1.0, 1, 1], [0, 0, 0], [-1, -1, -1]])
+    pool = Templates(templates=template[None], masks=2, sigma=2.0)
+    clf = ShareBoostClassifier(4, pool=pool, alpha=1e-3).fit(X, y)
+    responses, across, down, weights = 36 * 9, 36 * 2, 6 * 4, 4 * 10
+    assert cost_report(clf).multiply_adds[-1] == responses + across + down + weights
+
+
+def test_a_20_column_model_of_digits_takes_less_than_4_kilobytes(digits):
+    assert cost_report(ShareBoostClassifier(20).fit(*digits)).flash[-1] < 4096
+
+
+def test_what_cannot_be_exported_has_no_cost():
+    with pytest.raises(NotFittedError):
+        cost_report(ShareBoostClassifier())

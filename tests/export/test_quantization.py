@@ -1,0 +1,53 @@
+"""The loss of quantised weights is measured and stated."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from exported_pools import every_form
+
+from shareboost import ShareBoostClassifier
+from shareboost.export import quantization_loss, to_c
+
+
+@every_form
+def test_float32_loses_nothing_and_int16_hardly_anything(name, fit, digits):
+    X, y = digits[0][500:1000], digits[1][500:1000]
+    exact = quantization_loss(fit(name), X, y, weights="float32")
+    assert (exact.changed, exact.loss) == (0, 0.0)
+    assert exact.accuracy == pytest.approx(fit(name).score(X, y))
+    assert quantization_loss(fit(name), X, y, weights="int16").changed <= 2
+
+
+@every_form
+def test_int8_keeps_the_accuracy_of_every_pool(name, fit, digits):
+    loss = quantization_loss(fit(name), digits[0][500:], digits[1][500:], weights="int8")
+    assert loss.changed < 0.03 * loss.n_samples
+    assert loss.loss < 0.01
+
+
+def test_the_header_states_the_loss(fit, digits):
+    X, y = digits[0][500:], digits[1][500:]
+    header = to_c(fit("columns"), weights="int8", data=(X, y))
+    assert str(quantization_loss(fit("columns"), X, y)) in header
+
+
+def test_frames_and_sparse_rows_are_measured_too(digits):
+    pandas = pytest.importorskip("pandas")
+    X, y = digits[0][:600], digits[1][:600]
+    frame = pandas.DataFrame(X, columns=[f"pixel {i}" for i in range(64)])
+    clf = ShareBoostClassifier(5).fit(frame, y)
+    found = quantization_loss(clf, frame, pandas.Series(y))
+    clf = ShareBoostClassifier(5).fit(X, y)
+    assert quantization_loss(clf, sp.csr_array(X), y) == quantization_loss(clf, X, y) == found
+
+
+def test_labels_of_another_shape_are_refused(fit, digits):
+    with pytest.raises(ValueError, match="y has the shape"):
+        quantization_loss(fit("columns"), digits[0], digits[1][:5])
+    with pytest.raises(ValueError, match="weights='int4'"):
+        quantization_loss(fit("columns"), digits[0], digits[1], weights="int4")
+
+
+def test_small_weights_take_less(fit):
+    sizes = [len(to_c(fit("pieces"), weights=w)) for w in ("float32", "int16", "int8")]
+    assert np.all(np.diff(sizes) < 0)
