@@ -1,6 +1,5 @@
 """Costs come for every model of the path, in its order."""
 
-import numpy as np
 from every_pool import NotExported
 from sklearn.datasets import load_iris
 
@@ -24,6 +23,5 @@ def test_every_model_has_the_costs_of_its_number_of_features():
 def test_what_cannot_be_exported_has_no_known_costs():
     X, y = load_iris(return_X_y=True)
     clf = ShareBoostClassifier(2).fit(X, y)
-    clf.path_.features = NotExported()
-    clf.selected_ = np.arange(2)
+    clf.path_.features = NotExported(clf.selected_)
     assert running_costs(clf) is None

@@ -38,7 +38,7 @@ def test_other_features_have_none():
     features = classifier(2, "stumps").fit(X, y).path_.features
     assert template_pictures(features) == []
     assert image_shape_of(features) is None
-    assert image_shape_of(NotExported()) is None
+    assert image_shape_of(NotExported(features.ids)) is None
 
 
 def test_channels_are_laid_out_in_a_grid():

@@ -165,3 +165,14 @@ def test_a_model_of_other_features_has_no_exported_model_in_its_page(clf, rows):
 
 def test_pages_are_the_same_for_the_same_model(clf, rows):
     assert page_of(report_data(clf, *rows), clf) == page_of(report_data(clf, *rows), clf)
+
+
+def test_the_page_of_a_model_of_266_templates_of_mnist_is_below_two_megabytes(data_set):
+    mnist = data_set("mnist")
+    pool = Templates(100, n_patches=10_000)
+    clf = ShareBoostClassifier(266, pool=pool, alpha=1e-4, tol=1e-6)
+    clf.fit(mnist.X_train[:400], mnist.y_train[:400])
+    assert clf.selected_.size == 266
+    data = report_data(clf, mnist.X_test[:600], mnist.y_test[:600])
+    assert len(data["images"]["errors"]) == 160_000 // 784  # as many as of any number of rows
+    assert len(page_of(data, clf).encode()) < 2_000_000
