@@ -312,6 +312,18 @@ def test_the_page_passes_axe(opened, axe, request, which, scheme, width):
     assert told == []
 
 
+def test_pictures_follow_the_colours_even_while_they_are_not_shown(opened, of_images):
+    page = opened(of_images[0], color_scheme="light")
+    go_to(page, 0)
+    page.emulate_media(color_scheme="dark")
+    go_to(page, 39)
+    corner = "c => c.getContext('2d').getImageData(0, 0, 1, 1).data[0]"
+    for picture in page.locator("#error-list canvas").all()[:5]:
+        assert picture.evaluate(corner) < 60
+    paper = [c.evaluate(corner) for c in page.locator("#template-list canvas").all()]
+    assert min(paper) < 60
+
+
 @pytest.mark.parametrize("width", [320, 390, 768])
 @pytest.mark.parametrize("which", ["of_images", "of_columns"])
 def test_the_page_is_never_wider_than_the_screen(opened, request, which, width):

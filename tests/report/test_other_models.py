@@ -88,3 +88,17 @@ def test_no_error_at_all(shown):
         ShareBoostClassifier(2), rng.normal(size=(100, 3)) + 20.0 * (y == "b")[:, None], y
     )
     assert page.locator("#tiles .figure").first.inner_text() == "0%"
+
+
+def test_dark_ink_on_light_paper_is_drawn_as_it_is(shown):
+    X, y = load_digits(return_X_y=True)
+    pool = Templates(30, patch_size=4, masks=3, sigma=2.0, n_patches=5000)
+    _, page = shown(ShareBoostClassifier(20, pool=pool), 16.0 - X, y)
+    corner = "c => c.getContext('2d').getImageData(0, 0, 1, 1).data[0]"
+    assert page.locator("#error-list canvas").first.evaluate(corner) > 200
+    page.locator("#pad").focus()
+    for key in ["ArrowUp"] * 12 + [" "] + ["ArrowDown"] * 24:
+        page.keyboard.press(key)
+    page.wait_for_selector("#verdict strong")
+    assert page.locator("#seen").evaluate(corner) > 200
+    assert page.locator("#verdict strong").inner_text() == "1"

@@ -30,6 +30,7 @@ SCRIPTS = (
     "sharing",
     "gallery",
     "strokes",
+    "fired",
     "pad",
     "main",
 )

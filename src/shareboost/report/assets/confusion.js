@@ -10,11 +10,23 @@ export class Confusion {
     this.cells = classes.map(() => classes.map(() => element("td")));
     byId("matrix").append(
       element("caption", { class: "unseen" }, "Labels in rows, predictions in columns"),
-      element("thead", {}, element("tr", {},
-        element("td", { class: "corner" }),
-        ...classes.map((name) => element("th", { scope: "col" }, name)))),
-      element("tbody", {}, ...classes.map((name, p) =>
-        element("tr", {}, element("th", { scope: "row" }, name), ...this.cells[p]))),
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          element("td", { class: "corner" }),
+          ...classes.map((name) => element("th", { scope: "col" }, name)),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        ...classes.map((name, p) =>
+          element("tr", {}, element("th", { scope: "row" }, name), ...this.cells[p]),
+        ),
+      ),
     );
     byId("matrix").classList.toggle("dense", classes.length > 16);
     byId("confusion").classList.toggle("many", classes.length > 16);
@@ -22,17 +34,36 @@ export class Confusion {
     this.shares = classes.map(() => element("td", { class: "number" }));
     byId("recall").append(
       element("caption", { class: "unseen" }, "Recall by class"),
-      element("thead", {}, element("tr", {},
-        element("th", { scope: "col" }, "Class"),
-        element("th", { scope: "col", class: "number" }, "Rows"),
-        element("th", { scope: "col", class: "number" }, "Recall"),
-        element("td", { class: "wide" }))),
-      element("tbody", {}, ...classes.map((name, p) =>
-        element("tr", {},
-          element("th", { scope: "row" }, name),
-          element("td", { class: "number" }, count(this.rowTotal(report.matrices[0], p))),
-          this.shares[p],
-          element("td", { class: "wide", "aria-hidden": "true" }, element("span", { class: "track" }, this.bars[p]))))),
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          element("th", { scope: "col" }, "Class"),
+          element("th", { scope: "col", class: "number" }, "Rows"),
+          element("th", { scope: "col", class: "number" }, "Recall"),
+          element("td", { class: "wide" }),
+        ),
+      ),
+      element(
+        "tbody",
+        {},
+        ...classes.map((name, p) =>
+          element(
+            "tr",
+            {},
+            element("th", { scope: "row" }, name),
+            element("td", { class: "number" }, count(this.rowTotal(report.matrices[0], p))),
+            this.shares[p],
+            element(
+              "td",
+              { class: "wide", "aria-hidden": "true" },
+              element("span", { class: "track" }, this.bars[p]),
+            ),
+          ),
+        ),
+      ),
     );
   }
 

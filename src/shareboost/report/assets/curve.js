@@ -26,8 +26,10 @@ export class Curve {
     );
     this.svg = svgElement("svg", {
       role: "img",
-      "aria-label": `Held-out error falls from ${percent(error[0])} with ${counted(n[0], "feature")} ` +
-        `to ${percent(error.at(-1))} with ${counted(n.at(-1), "feature")}. The slider reads it out.`,
+      "aria-label":
+        `Held-out error falls from ${percent(error[0])} with ${counted(n[0], "feature")} ` +
+        `to ${percent(error.at(-1))} with ${counted(n.at(-1), "feature")}. ` +
+        "The slider reads it out.",
     });
     this.tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     byId("chart").append(this.svg, this.tip);
@@ -58,8 +60,19 @@ export class Curve {
     if (train[0] !== null) this.add("polyline", { class: "train", points: line(train) });
     this.add("polyline", { class: "held-out", points: line(error) });
     const at = (i, kind) => {
-      this.add("line", { class: `${kind} rule`, x1: this.x(n[i]), x2: this.x(n[i]), y1: MARGIN.top, y2: HEIGHT - MARGIN.bottom });
-      this.add("circle", { class: kind, cx: this.x(n[i]), cy: this.y(error[i]), r: kind === "mark" ? 6 : 4 });
+      this.add("line", {
+        class: `${kind} rule`,
+        x1: this.x(n[i]),
+        x2: this.x(n[i]),
+        y1: MARGIN.top,
+        y2: HEIGHT - MARGIN.bottom,
+      });
+      this.add("circle", {
+        class: kind,
+        cx: this.x(n[i]),
+        cy: this.y(error[i]),
+        r: kind === "mark" ? 6 : 4,
+      });
     };
     if (this.hovered !== null && this.hovered !== this.index) at(this.hovered, "ghost");
     at(this.index, "mark");
@@ -75,9 +88,13 @@ export class Curve {
     this.first = first;
     this.last = last;
     this.logarithmic = byId("log").checked;
-    const most = Math.min(1, Math.max(...error, ...train.filter((e) => e !== null), interval[0][1]));
+    const most = Math.min(
+      1,
+      Math.max(...error, ...train.filter((e) => e !== null), interval[0][1]),
+    );
     const shown = error.filter((e) => e > 0);
-    const least = this.logarithmic ? Math.min(...shown, 1) / 1.6 : 0; // training errors may go below
+    // Training errors may go below.
+    const least = this.logarithmic ? Math.min(...shown, 1) / 1.6 : 0;
     this.low = least;
     this.high = this.logarithmic ? most * 1.1 : most * 1.05;
     const scale = this.logarithmic ? (e) => Math.log(Math.max(e, least)) : (e) => e;
@@ -88,18 +105,44 @@ export class Curve {
   axes() {
     const bottom = HEIGHT - MARGIN.bottom;
     const right = this.width - MARGIN.right;
-    const ticks = this.logarithmic ? logarithmicTicks(this.low, this.high) : linearTicks(0, this.high, 5);
+    const ticks = this.logarithmic
+      ? logarithmicTicks(this.low, this.high)
+      : linearTicks(0, this.high, 5);
     for (const tick of ticks) {
       const y = this.y(tick);
       this.add("line", { class: "grid", x1: MARGIN.left, x2: right, y1: y, y2: y });
-      this.add("text", { class: "tick", x: MARGIN.left - 10, y: y + 4, "text-anchor": "end" }, plainPercent(tick));
+      this.add(
+        "text",
+        { class: "tick", x: MARGIN.left - 10, y: y + 4, "text-anchor": "end" },
+        plainPercent(tick),
+      );
     }
-    for (const tick of linearTicks(this.first, this.last, this.width / 90).filter(Number.isInteger)) {
-      this.add("text", { class: "tick", x: this.x(tick), y: bottom + 20, "text-anchor": "middle" }, count(tick));
+    for (const tick of linearTicks(this.first, this.last, this.width / 90).filter(
+      Number.isInteger,
+    )) {
+      this.add(
+        "text",
+        { class: "tick", x: this.x(tick), y: bottom + 20, "text-anchor": "middle" },
+        count(tick),
+      );
     }
     this.add("line", { class: "axis", x1: MARGIN.left, x2: right, y1: bottom, y2: bottom });
-    this.add("text", { class: "title", x: (MARGIN.left + right) / 2, y: HEIGHT - 6, "text-anchor": "middle" }, "number of features");
-    this.add("text", { class: "title", x: 0, y: 0, "text-anchor": "middle", transform: `translate(13 ${(MARGIN.top + bottom) / 2}) rotate(-90)` }, "error");
+    this.add(
+      "text",
+      { class: "title", x: (MARGIN.left + right) / 2, y: HEIGHT - 6, "text-anchor": "middle" },
+      "number of features",
+    );
+    this.add(
+      "text",
+      {
+        class: "title",
+        x: 0,
+        y: 0,
+        "text-anchor": "middle",
+        transform: `translate(13 ${(MARGIN.top + bottom) / 2}) rotate(-90)`,
+      },
+      "error",
+    );
   }
 
   add(name, attributes, ...children) {
@@ -111,7 +154,10 @@ export class Curve {
     const box = this.svg.getBoundingClientRect();
     const x = ((event.clientX - box.left) / box.width) * this.width;
     const n = this.report.models.n_features;
-    return n.reduce((best, t, i) => (Math.abs(this.x(t) - x) < Math.abs(this.x(n[best]) - x) ? i : best), 0);
+    return n.reduce(
+      (best, t, i) => (Math.abs(this.x(t) - x) < Math.abs(this.x(n[best]) - x) ? i : best),
+      0,
+    );
   }
 
   hover(event) {
@@ -129,7 +175,8 @@ export class Curve {
     );
     const share = this.svg.getBoundingClientRect().width / this.width;
     const x = this.x(n[i]) * share;
-    const left = x + 14 + this.tip.offsetWidth > this.width * share ? x - 14 - this.tip.offsetWidth : x + 14;
+    const left =
+      x + 14 + this.tip.offsetWidth > this.width * share ? x - 14 - this.tip.offsetWidth : x + 14;
     this.tip.style.left = `${left}px`;
     this.tip.style.top = `${Math.max(0, this.y(error[i]) * share - this.tip.offsetHeight - 12)}px`;
   }
@@ -137,7 +184,12 @@ export class Curve {
 
 function key(kind, text) {
   const line = svgElement("line", { class: kind, x1: 0, x2: 26, y1: 5, y2: 5 });
-  return element("span", {}, svgElement("svg", { class: "key", width: 26, height: 10, "aria-hidden": "true" }, line), text);
+  return element(
+    "span",
+    {},
+    svgElement("svg", { class: "key", width: 26, height: 10, "aria-hidden": "true" }, line),
+    text,
+  );
 }
 
 /** Round numbers from a to b, about so many. */
@@ -146,7 +198,8 @@ function linearTicks(a, b, n) {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((m) => m * power >= rough) * power;
   const ticks = [];
-  for (let i = Math.ceil(a / step); i * step <= b * (1 + 1e-9); i++) ticks.push(+(i * step).toPrecision(12));
+  for (let i = Math.ceil(a / step); i * step <= b * (1 + 1e-9); i++)
+    ticks.push(+(i * step).toPrecision(12));
   return ticks;
 }
 

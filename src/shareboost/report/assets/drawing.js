@@ -35,7 +35,8 @@ export function paint(canvas, values, height, width) {
 export function greyOf(pixels, start, [height, width, channels]) {
   const grey = new Float32Array(height * width);
   for (let i = 0; i < grey.length; i++) {
-    for (let c = 0; c < channels; c++) grey[i] = Math.max(grey[i], pixels[start + i * channels + c] / 255);
+    for (let c = 0; c < channels; c++)
+      grey[i] = Math.max(grey[i], pixels[start + i * channels + c] / 255);
   }
   return grey;
 }
@@ -62,25 +63,29 @@ export function templatePicture(template) {
 /** A mask as numbers from 0 to 1, at most so many pixels high and wide. */
 export function maskPicture(down, across) {
   const largest = Math.max(...down) * Math.max(...across) || 1;
-  const values = Float32Array.from({ length: down.length * across.length }, (_, i) =>
-    (down[Math.floor(i / across.length)] * across[i % across.length]) / largest);
+  const values = Float32Array.from(
+    { length: down.length * across.length },
+    (_, i) => (down[Math.floor(i / across.length)] * across[i % across.length]) / largest,
+  );
   return { values, height: down.length, width: across.length };
 }
 
-/** Canvases that are drawn again when colours change. */
-const drawings = new Map();
+/** Canvases that are drawn again when colours change, on the page or kept for it. */
+const drawings = new Set();
 
 /** Draw on a canvas now, and again whenever colours change. */
 export function keepDrawn(canvas, draw) {
-  drawings.set(canvas, draw);
+  if (!canvas.redraw) drawings.add(new WeakRef(canvas));
+  canvas.redraw = draw;
   draw();
 }
 
-/** Draw everything anew that is still on the page. */
+/** Draw everything anew. */
 export function redrawAll() {
-  for (const [canvas, draw] of drawings) {
-    if (canvas.isConnected) draw();
-    else drawings.delete(canvas);
+  for (const drawing of drawings) {
+    const canvas = drawing.deref();
+    if (canvas) canvas.redraw();
+    else drawings.delete(drawing);
   }
 }
 

@@ -14,7 +14,11 @@ export function element(name, attributes = {}, ...children) {
 
 /** The same for drawings. */
 export function svgElement(name, attributes = {}, ...children) {
-  return dressed(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+  return dressed(
+    document.createElementNS("http://www.w3.org/2000/svg", name),
+    attributes,
+    children,
+  );
 }
 
 function dressed(made, attributes, children) {

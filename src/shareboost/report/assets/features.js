@@ -22,14 +22,25 @@ export class Features {
     this.buttons = new Map();
     this.body = element("tbody");
     byId("feature-table").append(
-      element("caption", { class: "unseen" }, "The features of the model; buttons in the head sort them"),
-      element("thead", {}, element("tr", {},
-        this.heading("round", "Round", true),
-        this.heading("name", "Feature"),
-        this.heading("saved", "Loss saved", true),
-        this.heading("strength", "Weight", true),
-        element("th", { scope: "col" }, "Speaks for"),
-        element("th", { scope: "col" }, "Speaks against"))),
+      element(
+        "caption",
+        { class: "unseen" },
+        "The features of the model; buttons in the head sort them",
+      ),
+      element(
+        "thead",
+        {},
+        element(
+          "tr",
+          {},
+          this.heading("round", "Round", true),
+          this.heading("name", "Feature"),
+          this.heading("saved", "Loss saved", true),
+          this.heading("strength", "Weight", true),
+          element("th", { scope: "col" }, "Speaks for"),
+          element("th", { scope: "col" }, "Speaks against"),
+        ),
+      ),
       this.body,
     );
     byId("filter-class").append(
@@ -40,15 +51,20 @@ export class Features {
     byId("filter-class").addEventListener("change", () => this.list());
     const several = report.features.some((feature) => feature.n_columns > 1);
     byId("features-note").textContent =
-      "Loss saved is what the training loss fell by in the round that brought the feature in. Weight is its " +
-      "largest weight for any class. It speaks for or against the classes whose weights are at least half as large." +
-      (several ? " A feature of several columns has no one direction: it is listed as speaking for the classes it matters to." : "");
+      "Loss saved is what the training loss fell by in the round that brought the feature in. " +
+      "Weight is its largest weight for any class. It speaks for or against the classes whose " +
+      "weights are at least half as large." +
+      (several
+        ? " A feature of several columns has no one direction: it is listed as speaking for the " +
+          "classes it matters to."
+        : "");
   }
 
   heading(by, text, isNumber = false) {
     const button = element("button", { type: "button" }, text);
     button.addEventListener("click", () => {
-      const falling = this.sorted.by === by ? !this.sorted.falling : by === "saved" || by === "strength";
+      const falling =
+        this.sorted.by === by ? !this.sorted.falling : by === "saved" || by === "strength";
       this.sorted = { by, falling };
       this.list();
     });
@@ -62,18 +78,30 @@ export class Features {
     if (template) {
       const { down, across } = this.report.images;
       name.append(
-        element("span", { class: "pictures" },
+        element(
+          "span",
+          { class: "pictures" },
           pictureCanvas(templatePicture(template), "Template"),
-          pictureCanvas(maskPicture(down[template.down], across[template.across]), "Mask")),
+          pictureCanvas(maskPicture(down[template.down], across[template.across]), "Mask"),
+        ),
       );
     }
     name.append(element("span", {}, feature.name));
-    const [strength, speaksFor, speaksAgainst] = [element("td", { class: "number" }), element("td"), element("td")];
-    const line = element("tr", {},
+    const [strength, speaksFor, speaksAgainst] = [
+      element("td", { class: "number" }),
+      element("td"),
+      element("td"),
+    ];
+    const line = element(
+      "tr",
+      {},
       element("td", { class: "number" }, feature.round),
       element("td", { class: "name" }, name),
       element("td", { class: "number" }, short(feature.loss_saved)),
-      strength, speaksFor, speaksAgainst);
+      strength,
+      speaksFor,
+      speaksAgainst,
+    );
     return { feature, line, cells: { strength, speaksFor, speaksAgainst }, strength: 0, heard: [] };
   }
 
@@ -97,8 +125,11 @@ export class Features {
   list() {
     const text = byId("filter-name").value.trim().toLowerCase();
     const only = byId("filter-class").value;
-    const rows = this.shown.filter((row) =>
-      row.feature.name.toLowerCase().includes(text) && (only === "" || row.heard.includes(Number(only))));
+    const rows = this.shown.filter(
+      (row) =>
+        row.feature.name.toLowerCase().includes(text) &&
+        (only === "" || row.heard.includes(Number(only))),
+    );
     const key = this.keys[this.sorted.by];
     const sign = this.sorted.falling ? -1 : 1;
     rows.sort((a, b) => sign * compared(key(a), key(b)) || a.feature.round - b.feature.round);
@@ -108,7 +139,10 @@ export class Features {
       heading.setAttribute("aria-sort", by === this.sorted.by ? order : "none");
     }
     const all = this.shown.length;
-    byId("filter-count").textContent = rows.length === all ? counted(all, "feature") : `${rows.length} of ${counted(all, "feature")}`;
+    byId("filter-count").textContent =
+      rows.length === all
+        ? counted(all, "feature")
+        : `${rows.length} of ${counted(all, "feature")}`;
   }
 }
 
@@ -118,7 +152,9 @@ function compared(a, b) {
 }
 
 function names(places, classes, kind) {
-  const shown = places.slice(0, MOST_NAMED).map((q) => element("span", { class: `voice ${kind}` }, classes[q]));
+  const shown = places
+    .slice(0, MOST_NAMED)
+    .map((q) => element("span", { class: `voice ${kind}` }, classes[q]));
   const more = places.length - shown.length;
   const parts = shown.flatMap((one, i) => (i ? [" ", one] : [one]));
   return more > 0 ? [...parts, ` and ${more} more`] : parts;

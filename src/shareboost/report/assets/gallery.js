@@ -10,22 +10,38 @@ export class Templates {
   constructor(report) {
     const { images, features } = report;
     byId("templates").hidden = false;
-    const channels = images.shape[2] > 1 ? ` The ${images.shape[2]} channels of a template are side by side.` : "";
+    const channels =
+      images.shape[2] > 1 ? ` Its ${images.shape[2]} channels are side by side.` : "";
     byId("templates-note").textContent =
-      "Each feature is a template, matched wherever it fits best, and a mask, which says where in the image a match " +
-      `counts. Numbers are rounds. Dark is where a template wants high values, light where it wants low ones.${channels}`;
-    this.tiles = new Map(images.templates.map((one) => {
-      const { name, round } = features[one.feature];
-      const mask = maskPicture(images.down[one.down], images.across[one.across]);
-      return [one.feature, element("li", { title: name },
-        element("span", { class: "pictures" },
-          pictureCanvas(templatePicture(one), `Template of ${name}`), pictureCanvas(mask, `Mask of ${name}`)),
-        element("span", { class: "caption" }, round))];
-    }));
+      "Each feature is a template, matched wherever it fits best, and a mask, which says where in " +
+      "the image a match counts. Numbers are rounds. The colour of ink is where a template wants " +
+      `high values, that of paper where it wants low ones.${channels}`;
+    this.tiles = new Map(
+      images.templates.map((one) => {
+        const { name, round } = features[one.feature];
+        const mask = maskPicture(images.down[one.down], images.across[one.across]);
+        return [
+          one.feature,
+          element(
+            "li",
+            { title: name },
+            element(
+              "span",
+              { class: "pictures" },
+              pictureCanvas(templatePicture(one), `Template of ${name}`),
+              pictureCanvas(mask, `Mask of ${name}`),
+            ),
+            element("span", { class: "caption" }, round),
+          ),
+        ];
+      }),
+    );
   }
 
   show(model) {
-    const tiles = model.features.filter((place) => this.tiles.has(place)).map((place) => this.tiles.get(place));
+    const tiles = model.features
+      .filter((place) => this.tiles.has(place))
+      .map((place) => this.tiles.get(place));
     byId("template-list").replaceChildren(...tiles);
   }
 }
@@ -39,13 +55,20 @@ export class Errors {
     this.report = report;
     this.explain = explain;
     byId("errors").hidden = false;
-    const { errors, pixels, shape } = report.images;
+    const { errors, pixels, shape, strokes } = report.images;
+    const isDarkOnLight = strokes && strokes.ink < strokes.paper;
     const codes = report.errorPixels();
     const size = shape[0] * shape[1] * shape[2];
     const unit = (pixels.high - pixels.low) / 255;
     this.all = errors.map((error, i) => {
-      const picture = { values: greyOf(codes, i * size, shape), height: shape[0], width: shape[1] };
-      const row = () => Float64Array.from(codes.subarray(i * size, (i + 1) * size), (code) => pixels.low + unit * code);
+      const grey = greyOf(codes, i * size, shape);
+      const values = isDarkOnLight ? grey.map((share) => 1 - share) : grey;
+      const picture = { values, height: shape[0], width: shape[1] };
+      const row = () =>
+        Float64Array.from(
+          codes.subarray(i * size, (i + 1) * size),
+          (code) => pixels.low + unit * code,
+        );
       return { error, picture, row, predicted: report.predictionsOf(error), tile: null };
     });
   }
@@ -54,13 +77,26 @@ export class Errors {
     const { classes } = this.report;
     const wrong = this.all.filter((one) => classes[one.predicted[model.index]] !== one.error.label);
     const shown = wrong.slice(0, MOST_SHOWN);
-    byId("error-list").replaceChildren(...shown.map((one) => this.tile(one, classes[one.predicted[model.index]])));
-    const some = shown.length < model.wrong ? `${count(shown.length)} of the ${count(model.wrong)} images` : counted(model.wrong, "image");
+    byId("error-list").replaceChildren(
+      ...shown.map((one) => this.tile(one, classes[one.predicted[model.index]])),
+    );
+    const some =
+      shown.length < model.wrong
+        ? `${count(shown.length)} of the ${count(model.wrong)} images`
+        : counted(model.wrong, "image");
+    const used = counted(model.nFeatures, "feature");
     byId("errors-note").textContent = model.wrong
-      ? `${some} that the model of ${counted(model.nFeatures, "feature")} gets wrong (${percent(model.error)}): the label, then what it is taken for.`
+      ? `${some} that the model of ${used} gets wrong (${percent(model.error)}): ` +
+        "the label, then what it is taken for."
       : "No held-out image is misclassified.";
     if (model.wrong && this.explain) {
-      byId("errors-note").append(element("span", { class: "screen" }, " Press one to see, at the pad below, which templates decide."));
+      byId("errors-note").append(
+        element(
+          "span",
+          { class: "screen" },
+          " Press one to see, at the pad below, which templates decide.",
+        ),
+      );
     }
   }
 
@@ -75,7 +111,9 @@ export class Errors {
   made(one) {
     const picture = pictureCanvas(one.picture, "");
     const text = element("span", { class: "caption" });
-    const inner = this.explain ? element("button", { type: "button", class: "plain" }, picture, text) : element("span", {}, picture, text);
+    const inner = this.explain
+      ? element("button", { type: "button", class: "plain" }, picture, text)
+      : element("span", {}, picture, text);
     if (this.explain) inner.addEventListener("click", () => this.explain(one.row()));
     return { picture, text, item: element("li", { title: `Row ${one.error.row}` }, inner) };
   }

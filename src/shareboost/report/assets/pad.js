@@ -1,12 +1,11 @@
 /** The drawing pad: strokes, what the exported model says of them, and why. */
 
-import { channelsOf, keepDrawn, maskPicture, paint, pictureCanvas, templatePicture } from "./drawing.js";
-import { byId, counted, element, short } from "./elements.js";
-import { signedBytes } from "./report.js";
+import { channelsOf, keepDrawn, paint } from "./drawing.js";
+import { byId, counted, element } from "./elements.js";
+import { forgetFired, tellFired } from "./fired.js";
 import { coverageOf } from "./strokes.js";
 
 const PEN_STEP = 0.025; // of the pad, by a press of a key
-const MOST_FIRED = 8;
 
 export class Pad {
   /**
@@ -20,18 +19,36 @@ export class Pad {
     this.pen = { x: 0.5, y: 0.5, isDown: false, isUsed: false };
     this.canvas = byId("pad");
     byId("draw").hidden = false;
+    const used = counted(report.model(report.chosen).nFeatures, "feature");
     byId("draw-note").textContent =
-      `The model of ${counted(report.model(report.chosen).nFeatures, "feature")} itself runs in this page, as exported to JavaScript: what you draw goes nowhere.`;
-    const pointer = { pointerdown: "begin", pointermove: "go", pointerup: "end", pointercancel: "end" };
-    for (const [event, what] of Object.entries(pointer)) this.canvas.addEventListener(event, (e) => this[what](e));
+      `The model of ${used} itself runs in this page, as exported to JavaScript: ` +
+      "what you draw goes nowhere.";
+    const pointer = {
+      pointerdown: "begin",
+      pointermove: "go",
+      pointerup: "end",
+      pointercancel: "end",
+    };
+    for (const [event, what] of Object.entries(pointer))
+      this.canvas.addEventListener(event, (e) => this[what](e));
     this.canvas.addEventListener("keydown", (event) => this.press(event));
     byId("pad-clear").addEventListener("click", () => this.clear());
     byId("pad-undo").addEventListener("click", () => this.undo());
     this.bars = report.classes.map(() => element("span", { class: "bar" }));
     this.numbers = report.classes.map(() => element("td", { class: "number" }, "–"));
-    this.lines = report.classes.map((name, q) => element("tr", {},
-      element("th", { scope: "row" }, name), this.numbers[q],
-      element("td", { class: "wide", "aria-hidden": "true" }, element("span", { class: "track" }, this.bars[q]))));
+    this.lines = report.classes.map((name, q) =>
+      element(
+        "tr",
+        {},
+        element("th", { scope: "row" }, name),
+        this.numbers[q],
+        element(
+          "td",
+          { class: "wide", "aria-hidden": "true" },
+          element("span", { class: "track" }, this.bars[q]),
+        ),
+      ),
+    );
     byId("scores").append(element("tbody", {}, ...this.lines));
     keepDrawn(this.canvas, () => this.draw());
     this.clear();
@@ -63,7 +80,9 @@ export class Pad {
   }
 
   press(event) {
-    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[
+      event.key
+    ];
     const { pen } = this;
     if (step) {
       const moved = (value, by) => Math.min(0.97, Math.max(0.03, value + by * PEN_STEP));
@@ -126,7 +145,12 @@ export class Pad {
     const colours = ["paper", "ink", "for"].map((name) => `rgb(${channelsOf(name).join(" ")})`);
     context.fillStyle = colours[0];
     context.fillRect(0, 0, width, height);
-    Object.assign(context, { lineWidth: (0.75 * width * pen) / box, lineCap: "round", lineJoin: "round", strokeStyle: colours[1] });
+    Object.assign(context, {
+      lineWidth: (0.75 * width * pen) / box,
+      lineCap: "round",
+      lineJoin: "round",
+      strokeStyle: colours[1],
+    });
     for (const stroke of this.strokes) {
       context.beginPath();
       for (const { x, y } of [...stroke, stroke.at(-1)]) context.lineTo(x * width, y * height);
@@ -142,13 +166,14 @@ export class Pad {
 
   forget() {
     const [height, width] = this.report.images.shape;
-    keepDrawn(byId("seen"), () => paint(byId("seen"), new Float32Array(height * width), height, width));
+    keepDrawn(byId("seen"), () =>
+      paint(byId("seen"), new Float32Array(height * width), height, width),
+    );
     byId("verdict").textContent = "Nothing drawn yet.";
     this.numbers.forEach((number) => (number.textContent = "–"));
     this.bars.forEach((bar) => (bar.style.width = "0"));
     this.lines.forEach((line) => line.classList.remove("best"));
-    byId("fired").replaceChildren();
-    byId("fired-note").textContent = "Draw something, and the features that move the score of its class the most are shown here.";
+    forgetFired();
   }
 
   classify(row) {
@@ -166,82 +191,6 @@ export class Pad {
     });
     const name = this.report.classes[best];
     byId("verdict").replaceChildren("It is taken for ", element("strong", {}, name), ".");
-    this.tellFired(row, shares, best);
+    tellFired(this.report, row, shares, this.exported.contributions(row, best), name);
   }
-
-  /** Show the features that add the most to the score of a class, or take the most from it. */
-  tellFired(row, shares, best) {
-    const { features } = this.report.model(this.report.chosen);
-    const columns = this.exported.contributions(row, best);
-    let start = 0;
-    const added = features.map((place) => {
-      const stop = start + this.report.features[place].n_columns;
-      const sum = columns.subarray(start, stop).reduce((total, value) => total + value, 0);
-      start = stop;
-      return { place, sum };
-    });
-    added.sort((a, b) => Math.abs(b.sum) - Math.abs(a.sum));
-    byId("fired-note").textContent =
-      `What moves the score of ${this.report.classes[best]} the most. The frame is where in the drawing the template matches best.`;
-    byId("fired").replaceChildren(...added.slice(0, MOST_FIRED).map(({ place, sum }) => this.firedTile(place, sum, row, shares)));
-  }
-
-  firedTile(place, sum, row, shares) {
-    const { images, features } = this.report;
-    const template = images.templates.find((one) => one.feature === place);
-    const pictures = element("span", { class: "pictures" });
-    if (template) {
-      const mask = [images.down[template.down], images.across[template.across]];
-      const found = bestPlace(row, images.shape, template, ...mask);
-      pictures.append(
-        pictureCanvas(templatePicture(template), "Template"),
-        pictureCanvas(maskPicture(...mask), "Mask"),
-        matchCanvas(shares, images.shape, template, found));
-    }
-    const kind = sum >= 0 ? "for" : "against";
-    return element("li", {}, pictures,
-      element("span", { class: "caption" },
-        element("strong", { class: kind }, `${sum >= 0 ? "+" : ""}${short(sum)}`), ` ${features[place].name}`));
-  }
-}
-
-/** Where a template matches best under its mask: its top left pixel. */
-function bestPlace(row, [, width, channels], template, down, across) {
-  const [rows, columns] = template.size;
-  const codes = signedBytes(template.codes);
-  let best = { value: -Infinity, y: 0, x: 0 };
-  for (let y = 0; y < down.length; y++) {
-    for (let x = 0; x < across.length; x++) {
-      let sum = 0;
-      for (let i = 0; i < rows; i++) {
-        const from = ((y + i) * width + x) * channels;
-        const own = i * columns * channels;
-        for (let j = 0; j < columns * channels; j++) sum += codes[own + j] * row[from + j];
-      }
-      const value = sum * down[y] * across[x];
-      if (value > best.value) best = { value, y, x };
-    }
-  }
-  return best;
-}
-
-/** The drawing with a frame about where a template matches. */
-function matchCanvas(shares, [height, width], template, found) {
-  const frame = document.createElement("canvas");
-  frame.className = "picture";
-  frame.setAttribute("role", "img");
-  frame.setAttribute("aria-label", `Matches ${found.y} down, ${found.x} across`);
-  const zoom = Math.max(1, Math.round(112 / Math.max(height, width)));
-  keepDrawn(frame, () => {
-    const small = document.createElement("canvas");
-    paint(small, shares, height, width);
-    Object.assign(frame, { width: width * zoom, height: height * zoom });
-    const context = frame.getContext("2d");
-    context.imageSmoothingEnabled = false;
-    context.drawImage(small, 0, 0, frame.width, frame.height);
-    context.strokeStyle = `rgb(${channelsOf("against").join(" ")})`;
-    context.lineWidth = Math.max(2, zoom / 2);
-    context.strokeRect(found.x * zoom, found.y * zoom, template.size[1] * zoom, template.size[0] * zoom);
-  });
-  return frame;
 }

@@ -43,7 +43,9 @@ export class Report {
           ram: models.costs.ram[index],
         },
         confusion: this.matrices[index],
-        features: Array.isArray(features) ? features : Array.from({ length: features }, (_, i) => i),
+        features: Array.isArray(features)
+          ? features
+          : Array.from({ length: features }, (_, i) => i),
         weights: this.weights(index),
       });
     }

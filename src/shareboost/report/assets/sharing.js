@@ -15,7 +15,9 @@ export class Sharing {
     this.report = report;
     this.at = null; // [feature, class] that is read out
     this.canvas = byId("heat");
-    byId("heat-classes").append(...report.classes.map((name) => element("span", { title: name }, name)));
+    byId("heat-classes").append(
+      ...report.classes.map((name) => element("span", { title: name }, name)),
+    );
     this.canvas.addEventListener("pointermove", (event) => this.point(event));
     this.canvas.addEventListener("pointerleave", () => this.read(null));
     this.canvas.addEventListener("blur", () => this.read(null));
@@ -38,7 +40,10 @@ export class Sharing {
     this.cell = Math.min(MOST_WIDTH, Math.max(LEAST_WIDTH, room));
     const [width, height] = [Math.max(1, this.cell * nFeatures), CELL_HEIGHT * k + FOOT];
     const sharp = Math.min(3, window.devicePixelRatio || 1);
-    Object.assign(this.canvas, { width: Math.round(width * sharp), height: Math.round(height * sharp) });
+    Object.assign(this.canvas, {
+      width: Math.round(width * sharp),
+      height: Math.round(height * sharp),
+    });
     Object.assign(this.canvas.style, { width: `${width}px`, height: `${height}px` });
     const context = this.canvas.getContext("2d");
     context.scale(sharp, sharp);
@@ -50,8 +55,14 @@ export class Sharing {
         const weight = weights[i * k + q];
         const share = Math.sqrt(Math.abs(weight) / largest); // the small ones are seen too
         const full = weight > 0 ? speaksFor : against;
-        context.fillStyle = `rgb(${page.map((c, j) => Math.round(c + share * (full[j] - c))).join(" ")})`;
-        context.fillRect(i * this.cell, q * CELL_HEIGHT, this.cell - gap + (gap ? 0 : 0.5), CELL_HEIGHT - 1);
+        const mixed = page.map((c, j) => Math.round(c + share * (full[j] - c)));
+        context.fillStyle = `rgb(${mixed.join(" ")})`;
+        context.fillRect(
+          i * this.cell,
+          q * CELL_HEIGHT,
+          this.cell - gap + (gap ? 0 : 0.5),
+          CELL_HEIGHT - 1,
+        );
       }
     }
     this.rounds(context);
@@ -61,11 +72,19 @@ export class Sharing {
   /** Number the features by their rounds, as many of them as there is room for. */
   rounds(context) {
     const every = Math.ceil(LABEL_ROOM / this.cell / 5) * (this.cell < LABEL_ROOM / 2 ? 5 : 1);
-    Object.assign(context, { fillStyle: colour("muted"), font: `12px ${colour("sans")}`, textAlign: "center" });
+    Object.assign(context, {
+      fillStyle: colour("muted"),
+      font: `12px ${colour("sans")}`,
+      textAlign: "center",
+    });
     this.model.features.forEach((place, i) => {
       if (i === 0 || (i + 1) % every === 0) {
         const x = Math.max(8, (i + 0.5) * this.cell);
-        context.fillText(this.report.features[place].round, x, CELL_HEIGHT * this.report.k + FOOT - 6);
+        context.fillText(
+          this.report.features[place].round,
+          x,
+          CELL_HEIGHT * this.report.k + FOOT - 6,
+        );
       }
     });
   }
@@ -79,13 +98,18 @@ export class Sharing {
 
   point(event) {
     const box = this.canvas.getBoundingClientRect();
-    this.read(this.within(
-      Math.floor((event.clientX - box.left) / this.cell),
-      Math.floor((event.clientY - box.top) / CELL_HEIGHT)));
+    this.read(
+      this.within(
+        Math.floor((event.clientX - box.left) / this.cell),
+        Math.floor((event.clientY - box.top) / CELL_HEIGHT),
+      ),
+    );
   }
 
   press(event) {
-    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+    const step = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[
+      event.key
+    ];
     if (!step) return;
     event.preventDefault();
     const [i, q] = this.at ?? [0, 0];
@@ -111,6 +135,7 @@ export class Sharing {
     const feature = features[this.model.features[i]];
     const weight = this.model.weights[i * k + q];
     const says = weight === 0 ? "says nothing of" : weight > 0 ? "speaks for" : "speaks against";
-    line.textContent = `${feature.name} (round ${feature.round}) ${says} ${classes[q]}: ${short(weight)}`;
+    const who = `${feature.name} (round ${feature.round})`;
+    line.textContent = `${who} ${says} ${classes[q]}: ${short(weight)}`;
   }
 }

@@ -38,7 +38,10 @@ function drawn(strokes, middle, scale, shift, lineWidth, height, width) {
   for (const stroke of strokes) {
     context.beginPath();
     for (const [i, { x, y }] of [...stroke, stroke.at(-1)].entries()) {
-      const place = [SHARP * (shift.x + scale * (x - middle.x)), SHARP * (shift.y + scale * (y - middle.y))];
+      const place = [
+        SHARP * (shift.x + scale * (x - middle.x)),
+        SHARP * (shift.y + scale * (y - middle.y)),
+      ];
       if (i) context.lineTo(...place);
       else context.moveTo(...place);
     }
