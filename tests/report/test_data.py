@@ -132,6 +132,24 @@ def test_every_kind_of_path_is_told(clf, wine):
     np.testing.assert_array_equal(ids, clf.selected_)
 
 
+def test_of_a_long_path_some_models_are_told(wine, monkeypatch):
+    monkeypatch.setattr("shareboost.report.data.MOST_MODELS", 5)
+    X, y, X_test, y_test = wine
+    clf = ShareBoostClassifier(12, n_iter_no_change=12, random_state=0).fit(X, y)
+    data = report_data(clf, X_test, y_test, X_train=X, y_train=y)
+    numbers = [model["n_features"] for model in data["models"]]
+    assert 5 <= len(numbers) <= 6
+    assert numbers[0] == 1
+    assert numbers[-1] == len(clf.path_)
+    assert numbers[data["chosen"]] == clf.selected_.size
+    assert len(data["features"]) == len(clf.path_)
+    for model in data["models"]:
+        at = clf.at(model["n_features"])
+        assert model["wrong"] == np.sum(at.predict(X_test) != y_test)
+        assert model["train_error"] == np.mean(at.predict(X) != y)
+        assert model["costs"]["multiply_adds"] == cost_report(at).multiply_adds[-1]
+
+
 def test_images_are_kept_with_what_every_model_says(digits):
     X, y = digits
     clf = ShareBoostClassifier(6, pool=Templates(**SMALL)).fit(X[:400], y[:400])

@@ -20,6 +20,8 @@ from .images import image_data
 from .numbers import finite, rounded
 
 FORMAT = 1  # of the dict
+# Weights of all models grow by the square of their number; a page holds no more than these.
+MOST_MODELS = 300
 
 
 def report_data(
@@ -48,17 +50,21 @@ def report_data(
     Returns
     -------
     dict
-        "models" has an entry for each model of the path: how many features it uses and which,
-        their weights, its errors with a 95 % interval, its confusion matrix (rows are labels,
-        columns predictions) and its costs. "features" describes the features that these name by
-        number. "images" is there for image templates. docs/report.md describes all keys.
+        "models" has an entry for each model of the path, of a path of more than 300 for some 300
+        of them: how many features it uses and which, their weights, its errors with a 95 %
+        interval, its confusion matrix (rows are labels, columns predictions) and its costs.
+        "features" describes the features that these name by number. "images" is there for image
+        templates. docs/report.md describes all keys.
     """
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train are for each other: report takes both or neither.")
     labels = labels_of_rows(clf, X, y)
     train_labels = None if X_train is None else labels_of_rows(clf, X_train, y_train)  # type: ignore[arg-type]
     path = clf.path_
-    predicted = _staged_places(clf, X)
+    own = int(np.flatnonzero(path.n_features <= clf.selected_.size)[-1])  # the classifier itself
+    told = models_told(len(path), own)
+    chosen = told.index(own)
+    predicted = _staged_places(clf, X, told)
     known, true = _places_of(clf.classes_, labels)
     confusions = _confusions(predicted, known, true, clf.classes_.size)
     return {
@@ -73,17 +79,31 @@ def report_data(
         "n_inputs": int(clf.n_features_in_),
         "n_candidates": int(path.n_atoms),
         "stop_reason": str(path.stop_reason),  # type: ignore[attr-defined]
-        "chosen": _chosen(clf),
+        "chosen": chosen,
         "features": _features(path),
-        "models": _models(clf, confusions, labels.size, _train_errors(clf, X_train, train_labels)),
-        "images": image_data(clf, X, X_train, labels, predicted),
+        "models": _models(
+            clf, told, confusions, labels.size, _train_errors(clf, X_train, train_labels, told)
+        ),
+        "images": image_data(clf, X, X_train, labels, predicted, chosen),
     }
 
 
-def _staged_places(clf: Predictor, X: Any) -> NDArray[np.integer[Any]]:
-    """Return the place in ``classes_`` of what every model predicts, (models, rows)."""
+def models_told(n: int, own: int) -> list[int]:
+    """Return the places of the models that are told of, among them the last and that of its own.
+
+    All of n where they are few, else of the later ones fewer and fewer.
+    """
+    if n <= MOST_MODELS:
+        return list(range(n))
+    spaced = np.round(np.geomspace(1, n, MOST_MODELS)).astype(int) - 1
+    return sorted({own, *spaced.tolist()})
+
+
+def _staged_places(clf: Predictor, X: Any, told: list[int]) -> NDArray[np.integer[Any]]:
+    """Return the place in ``classes_`` of what those models predict, (models, rows)."""
     kind = np.min_scalar_type(clf.classes_.size)
-    staged = (on_host(labels) for labels in clf.staged_predict(X))
+    wanted = set(told)
+    staged = (on_host(found) for i, found in enumerate(clf.staged_predict(X)) if i in wanted)
     return np.stack([np.searchsorted(clf.classes_, labels).astype(kind) for labels in staged])
 
 
@@ -105,42 +125,46 @@ def _confusions(
 
 
 def _train_errors(
-    clf: Predictor, X_train: Any, labels: NDArray[Any] | None
+    clf: Predictor, X_train: Any, labels: NDArray[Any] | None, told: list[int]
 ) -> Iterator[float | None]:
-    """Yield every model's error on the rows that it was trained on, None without rows."""
+    """Yield those models' errors on the rows that they were trained on, None without rows."""
     if labels is None:
-        yield from [None] * len(clf.path_)
+        yield from [None] * len(told)
     else:
-        for found in clf.staged_predict(X_train):
-            yield float(np.mean(on_host(found) != labels))
+        wanted = set(told)
+        for i, found in enumerate(clf.staged_predict(X_train)):
+            if i in wanted:
+                yield float(np.mean(on_host(found) != labels))
 
 
 def _models(
     clf: Predictor,
+    told: list[int],
     confusions: list[NDArray[np.intp]],
     n: int,
     train_errors: Iterator[float | None],
 ) -> list[dict[str, Any]]:
-    """Return what there is to tell of every model, measured on n rows."""
+    """Return what there is to tell of those models, measured on n rows."""
     path = clf.path_
+    steps = list(path)
+    read = n_columns_read(path, clf.n_features_in_)
     costs = running_costs(clf) or {}
     found = []
-    for i, (step, read, train) in enumerate(
-        zip(path, n_columns_read(path, clf.n_features_in_), train_errors, strict=True)
-    ):
-        wrong = n - int(np.trace(confusions[i]))
+    for i, confusion, train_error in zip(told, confusions, train_errors, strict=True):
+        step = steps[i]
+        wrong = n - int(np.trace(confusion))
         found.append(
             {
                 "n_features": len(step.atoms),
-                "n_inputs_read": int(read),
+                "n_inputs_read": int(read[i]),
                 "wrong": wrong,
                 "error": wrong / n,
                 "interval": _wilson(wrong, n),
-                "train_error": train,
+                "train_error": train_error,
                 "loss": finite(step.loss),
                 "price": float(step.cost) if getattr(clf, "costs", None) is not None else None,
                 "costs": {name: int(values[i]) for name, values in costs.items()} or None,
-                "confusion": confusions[i].tolist(),
+                "confusion": confusion.tolist(),
                 "features": path.places(step.atoms)[0].tolist(),
                 "weights": rounded(sharing(path, step), 4),
             }
@@ -173,12 +197,6 @@ def _features(path: ModelPath) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def _chosen(clf: Predictor) -> int:
-    """Return which model of the path the classifier is."""
-    fits = clf.path_.n_features <= clf.selected_.size
-    return int(np.flatnonzero(fits)[-1])
 
 
 def _wilson(wrong: int, n: int) -> list[float]:

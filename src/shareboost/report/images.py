@@ -27,6 +27,7 @@ def image_data(
     X_train: Any,
     labels: NDArray[Any],
     predicted: NDArray[np.integer[Any]],
+    chosen: int,
 ) -> dict[str, Any] | None:
     """Return what there is to show of a model of image templates; None for other models.
 
@@ -42,7 +43,7 @@ def image_data(
     return {
         "shape": list(shape),
         "templates": _templates(clf),
-        "errors": _errors(clf, rows, labels, predicted, int(np.prod(shape))),
+        "errors": _errors(clf.classes_, rows, labels, predicted, chosen),
         "strokes": stroke_style(_dense(on_host(own[::every])).reshape(-1, *shape))
         if shape[2] == 1
         else None,
@@ -63,19 +64,18 @@ def _templates(clf: Predictor) -> list[dict[str, Any]]:
 
 
 def _errors(
-    clf: Predictor,
+    classes: NDArray[Any],
     rows: Any,
     labels: NDArray[Any],
     predicted: NDArray[np.integer[Any]],
-    size: int,
+    chosen: int,
 ) -> list[dict[str, Any]]:
     """Return misclassified images with their labels and what every model predicts."""
-    places = np.searchsorted(clf.classes_, labels)
-    known = np.isin(labels, clf.classes_)
+    known = np.isin(labels, classes)
+    places = np.searchsorted(classes, np.where(known, labels, classes[0]))
     wrong = (predicted != places) | ~known  # (models, rows)
-    final = wrong[np.flatnonzero(clf.path_.n_features <= clf.selected_.size)[-1]]
-    lasting = np.where(final, len(wrong), 0) + wrong.sum(axis=0)
-    most = min(MOST_IMAGES, max(1, MOST_VALUES // size))
+    lasting = np.where(wrong[chosen], len(wrong), 0) + wrong.sum(axis=0)
+    most = min(MOST_IMAGES, max(1, MOST_VALUES // rows.shape[1]))
     order = np.argsort(-lasting, kind="stable")[:most]
     kept = np.sort(order[lasting[order] > 0])
     images = _dense(rows[kept])
