@@ -43,7 +43,15 @@ def test_the_version_is_the_installed_one_and_in_the_change_log():
 
 @pytest.mark.parametrize(
     "page",
-    ["README.md", "docs/pools.md", "docs/choosing.md", "docs/rivals.md", "docs/model-file.md"],
+    [
+        "README.md",
+        "docs/pools.md",
+        "docs/choosing.md",
+        "docs/rivals.md",
+        "docs/model-file.md",
+        "docs/plots.md",
+        "docs/report.md",
+    ],
 )
 def test_the_python_of_the_pages_runs(page, tmp_path):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)

@@ -97,6 +97,24 @@ def error_curve(
     >>> curve.features_needed(error=0.1)
     3
     """
+    labels = labels_of_rows(clf, X, y)
+    weight = sample_weights(on_host(sample_weight), X)
+    predictions = map(on_host, clf.staged_predict(X))
+    errors = [weight @ (found != labels) / weight.sum() for found in predictions]
+    path = clf.path_
+    return ErrorCurve(
+        path.n_features,
+        path.n_features / max(path.n_atoms, 1),
+        np.array(n_columns_read(path, clf.n_features_in_), dtype=np.intp),
+        np.array(errors, dtype=np.float64),
+    )
+
+
+def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
+    """Return the labels of rows that a fitted classifier is measured on, checked.
+
+    One that the classifier does not know may be among them, but some must be known.
+    """
     if not isinstance(clf, Predictor):
         raise TypeError(
             f"clf is a {type(clf).__name__}, which has no path of models: it takes a fitted "
@@ -109,16 +127,7 @@ def error_curve(
             f"y holds none of the classifier's classes, {clf.classes_.tolist()}, but labels such "
             f"as {labels.tolist()[0]!r}."
         )
-    weight = sample_weights(on_host(sample_weight), X)
-    predictions = map(on_host, clf.staged_predict(X))
-    errors = [weight @ (found != labels) / weight.sum() for found in predictions]
-    path = clf.path_
-    return ErrorCurve(
-        path.n_features,
-        path.n_features / max(path.n_atoms, 1),
-        np.array(_n_columns(path, clf.n_features_in_), dtype=np.intp),
-        np.array(errors, dtype=np.float64),
-    )
+    return labels
 
 
 def _n_rows(X: Any) -> int:
@@ -138,7 +147,7 @@ def _checked_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
     return labels
 
 
-def _n_columns(path: ModelPath, n_columns_in: int) -> list[int]:
+def n_columns_read(path: ModelPath, n_columns_in: int) -> list[int]:
     """Return how many of X's columns each model reads."""
     return [
         columns_read(path.features.take(path.places(step.atoms)[0]), n_columns_in).size

@@ -60,8 +60,11 @@ def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
         raise
 
 
-def check_target(path: str | os.PathLike[str], overwrite: bool) -> str:
-    """Return the path as text; raise where no file may be written there."""
+def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
+    """Return the path of a file that may be written, before work is done for it.
+
+    Raises what ``write_whole`` does for a path that is none, is a folder, or is taken.
+    """
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
     shown = os.fspath(path)

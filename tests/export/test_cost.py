@@ -8,7 +8,7 @@ from compiled_c import Compiled, needs_gcc, size_of
 from exported_pools import FORMS, every_form
 from sklearn.exceptions import NotFittedError
 
-from shareboost import ShareBoostClassifier
+from shareboost import ShareBoostClassifier, load_model
 from shareboost.export import cost_report, to_c
 
 
@@ -51,6 +51,16 @@ def test_more_features_cost_more(fit):
     assert np.all(np.diff(report.multiply_adds) > 0)
     assert np.all(np.diff(report.flash) > 0)
     assert report.multiply_adds[0] == 0
+
+
+def test_a_model_without_its_path_has_its_own_costs_alone(fit, tmp_path):
+    clf = fit("columns")
+    clf.save(tmp_path / "model.json")
+    report = cost_report(load_model(tmp_path / "model.json"))
+    whole = cost_report(clf)
+    assert report.n_features.tolist() == [whole.n_features[-1]]
+    assert report.multiply_adds.tolist() == [whole.multiply_adds[-1]]
+    assert report.flash.tolist() == [whole.flash[-1]]
 
 
 def test_a_report_is_a_frame_and_a_table(fit):

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
+from ..plots.axes import COLOURS
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-# Told apart by most eyes; styles tell them apart in print.
-COLOURS = ("#0b62a4", "#d1495b", "#2a9d5c", "#8f5fbf", "#e08e0b", "#5c5c5c")
 
 
 def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = (4.2, 3.2)) -> Figure:

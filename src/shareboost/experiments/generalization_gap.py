@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from .. import ShareBoostClassifier
 from ..bounds import generalization_gap
 from ..comparison import error_curve
-from .drawing import COLOURS, curve, labelled, panels
+from ..plots.axes import COLOURS
+from .drawing import curve, labelled, panels
 from .experiment import Claim, Row, verdict
 from .lab import Lab
 from .spread import in_words, spread

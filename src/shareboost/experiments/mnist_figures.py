@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .drawing import COLOURS, curve, labelled, panels
+from ..plots.axes import COLOURS
+from ..plots.images import draw_images, draw_templates
+from ..plots.weights import draw_sharing
+from .drawing import curve, labelled, panels
 from .experiment import Row
 from .lab import Lab
 from .mnist_recipes import data_of
@@ -51,26 +54,11 @@ def leading(templates: list[dict[str, Any]]) -> Figure:
     """Return Fig. 5: the first templates with their masks, and their columns of W."""
     figure = panels(1, 2, size=(5.6, 5.0))
     left, right = figure.axes
-    across, side = 6, 24
-    height = -(-len(templates) // across) * side
-    sheet = np.full((height, across * 2 * side), np.nan)
-    for place, one in enumerate(templates):
-        row, column = (place // across) * side, (place % across) * 2 * side
-        mask = np.outer(one["down"], one["across"])
-        template = np.kron(np.array(one["template"]), np.ones((2, 2)))
-        for picture, shift in ((template, 0), (2 * mask - 1, side)):
-            span = np.abs(picture).max() or 1.0
-            high, wide = min(side - 2, picture.shape[0]), min(side - 2, picture.shape[1])
-            sheet[row : row + high, column + shift : column + shift + wide] = (
-                picture[:high, :wide] / span
-            )
-    left.imshow(sheet, cmap="gray")
-    left.set_axis_off()
+    pairs = [(np.array(one["template"]), np.outer(one["down"], one["across"])) for one in templates]
+    draw_templates(left, pairs, across=6)
     left.set_title(f"(a) Leading {len(templates)} selected features")
     W = np.array([one["weights"] for one in templates])
-    right.imshow(W, cmap="RdBu", vmin=-1, vmax=1, aspect="auto")
-    right.grid(visible=False)
-    right.set_xticks(range(W.shape[1]))
+    draw_sharing(right, W, range(W.shape[1]))
     labelled(right, "(b) Corresponding columns of W", "digit", "feature", legend=False)
     return figure
 
@@ -80,10 +68,8 @@ def mistakes(lab: Lab, wrong: list[list[int]]) -> Figure:
     data = data_of(lab)
     across, wrong = 10, wrong[:80]
     down = max(1, -(-len(wrong) // across))
-    figure = panels(down, across, size=(0.75, 0.85))
-    for ax in figure.axes:
-        ax.set_axis_off()
-    for ax, (index, predicted) in zip(figure.axes, wrong, strict=False):
-        ax.imshow(data.X_test[index].reshape(28, 28), cmap="gray_r")
-        ax.set_title(f"{predicted} ({data.y_test[index]})", fontsize=7, pad=2)
+    figure = panels(size=(0.75 * across, 0.95 * down))
+    images = np.array([data.X_test[index] for index, _ in wrong]).reshape(-1, 28, 28, 1)
+    captions = [f"{predicted} ({data.y_test[index]})" for index, predicted in wrong]
+    draw_images(figure.axes[0], images, captions, across)
     return figure

@@ -13,8 +13,9 @@ from sklearn.svm import SVC
 from .. import ShareBoostClassifier
 from ..comparison import error_curve
 from ..datasets import Dataset
+from ..plots.axes import COLOURS
 from ..pools import Pieces
-from .drawing import COLOURS, curve, labelled, panels
+from .drawing import curve, labelled, panels
 from .experiment import Claim, Experiment, Row, verdict
 from .lab import Lab
 from .samples import sample

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets import make_redundant_blocks
+from ..plots.axes import COLOURS
 from ..pools import Columns
 from ..rivals import MixedNormClassifier
 from .both_examples import (
@@ -27,7 +28,7 @@ from .both_examples import (
     sizes,
     spreads,
 )
-from .drawing import COLOURS, curve, labelled
+from .drawing import curve, labelled
 from .experiment import Claim, Row, verdict
 from .lab import Lab
 

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from .. import ShareBoostClassifier
 from ..comparison import ErrorCurve, error_curve
 from ..datasets import Dataset
+from ..plots.axes import COLOURS
 from ..pools import Templates
 from ..rivals import OneVsRestGreedyClassifier
-from .drawing import COLOURS, curve, labelled, panels
+from .drawing import curve, labelled, panels
 from .experiment import Claim, Experiment, Row, verdict
 from .features_needed import Needed
 from .lab import Lab

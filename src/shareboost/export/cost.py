@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..arguments import one_of
 from ..frames import pandas_for
+from ..path_of_one import PathOfOne
 from .c.layout import Layout, layout_of
 from .c.quantisation import LARGEST_CODE
 from .c.step import Form, Step
@@ -39,7 +40,8 @@ FRAME, FRAME_OF_ARRAYS, FRAME_OF_MORE = 16, 64, 40
 class CostReport:
     """What the C form of a model takes, for every number of features of its path.
 
-    All arrays have an entry for each model of the path, the one without features first.
+    All arrays have an entry for each model of the path, the one without features first; one
+    entry alone for a classifier that was saved without its path.
     ``multiply_adds`` are the most that any row takes: that of templates is for an image
     without a blank pixel, that of pieces for a row inside all balls. ``flash`` is code and
     tables, ``ram`` the stack; both in bytes, of ``NAME_predict`` compiled by
@@ -111,7 +113,8 @@ def cost_report(model: Any, weights: str = "float32", input_type: str = "float32
     )
     plan_of(model)  # says what cannot be exported, before the path is read
     path = model.path_
-    counts = np.unique([0, *path.n_features.tolist()])
+    start = [] if isinstance(path, PathOfOne) else [0]
+    counts = np.unique([*start, *path.n_features.tolist()])
     layouts = [layout_of(plan_of(model.at(int(t))), form) for t in counts]
     return CostReport(
         counts.astype(np.intp),

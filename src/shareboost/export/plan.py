@@ -160,7 +160,7 @@ def plan_of(model: Any) -> Plan:
     path = model.path_
     places, columns = path.places(model.selected_)
     features = path.features.take(places)
-    parts = _parts(features, np.arange(features.n_columns))
+    parts = parts_of(features)
     offsets = np.zeros(features.n_columns)
     plain = [part.places for part in parts if isinstance(part, (Reads, Products))]
     for some in plain:
@@ -175,6 +175,11 @@ def plan_of(model: Any) -> Plan:
         offsets,
         model.intercept_ + model.coef_ @ offsets,
     )
+
+
+def parts_of(features: Features) -> list[Part]:
+    """Return features as parts, whose values are at the places of the features' columns."""
+    return _parts(features, np.arange(features.n_columns))
 
 
 @singledispatch

@@ -52,7 +52,7 @@ class Stability:
     def __repr__(self) -> str:
         n, d = self.selections.shape
         low, high = self.interval
-        top = [f"{self.names[j]} {self.frequencies[j]:.2f}" for j in self._order[:SHOWN]]
+        top = [f"{self.names[j]} {self.frequencies[j]:.2f}" for j in self.order[:SHOWN]]
         more = ", ..." if d > SHOWN else ""
         return (
             f"<Stability over {n} resamples: index {self.index:.2f} ({low:.2f} to {high:.2f}), "
@@ -94,14 +94,14 @@ class Stability:
     def to_frame(self) -> pd.DataFrame:
         """Return one row a column of X as a pandas frame, the most frequent first."""
         pd = pandas_for("names and frequencies")
-        order = self._order
+        order = self.order
         return pd.DataFrame(
             {"feature": self.names[order], "frequency": self.frequencies[order]},
             index=pd.Index(order, name="column"),
         )
 
     @property
-    def _order(self) -> NDArray[np.intp]:
+    def order(self) -> NDArray[np.intp]:
         """The columns by falling frequency, those of equal frequency in their own order."""
         return np.argsort(-self.frequencies, kind="stable")
 

@@ -1,0 +1,18 @@
+"""Drawings of fitted classifiers, by matplotlib: the extra ``shareboost[plots]``.
+
+Every function draws on the axes ``ax``, or on new ones where it is None, and returns them.
+"""
+
+from .curves import plot_cost, plot_path
+from .images import plot_errors, plot_templates
+from .resamples import plot_stability
+from .weights import plot_sharing
+
+__all__ = [
+    "plot_cost",
+    "plot_errors",
+    "plot_path",
+    "plot_sharing",
+    "plot_stability",
+    "plot_templates",
+]
