@@ -47,6 +47,7 @@ bench-quick: .venv/installed-bench
 
 # The site, build/site/index.html; any warning is an error. Needs no network once installed.
 docs: .venv/installed-docs
+	rm -rf docs/reference/generated build/site
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs auto docs build/site
 
 # abess and adelie need an older NumPy.

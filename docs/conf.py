@@ -38,6 +38,7 @@ default_role = "code"
 numpydoc_show_class_members = False
 
 html_theme = "furo"
+pygments_dark_style = "github-dark"
 html_title = f"shareboost {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
