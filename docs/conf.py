@@ -16,6 +16,7 @@ extensions = [
     "mathml",
     "myst_parser",
     "numpydoc",
+    "places",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
