@@ -5,7 +5,7 @@ BIN := .venv/bin
 SHAREBOOST_DATA ?= $(abspath ../shared/data)
 export SHAREBOOST_DATA
 
-.PHONY: demo test lint install evidence paper bench bench-quick clean
+.PHONY: demo test lint install evidence paper bench bench-quick docs clean
 
 demo: .venv/installed
 	@$(BIN)/python -m shareboost.demo
@@ -45,6 +45,11 @@ bench: .venv/installed-bench
 bench-quick: .venv/installed-bench
 	$(BENCH) --quick --json .bench/quick.json
 
+# The site, build/site/index.html; any warning is an error. Needs no network once installed.
+docs: .venv/installed-docs
+	rm -rf docs/reference/generated build/site
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --jobs auto docs build/site
+
 # abess and adelie need an older NumPy.
 .venv/installed-bench: pyproject.toml .venv/installed-test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
@@ -63,5 +68,10 @@ bench-quick: .venv/installed-bench
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@ .venv/installed
 
+.venv/installed-docs: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@ .venv/installed
+
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/reference/generated

@@ -11,6 +11,8 @@ import pytest
 import shareboost
 
 ROOT = Path(__file__).resolve().parents[1]
+END = "-- end of a block --"
+NUMBER = r"\d+(\.\d+)?"
 
 
 def python(code, folder=None):
@@ -45,18 +47,40 @@ def test_the_version_is_the_installed_one_and_in_the_change_log():
     "page",
     [
         "README.md",
-        "docs/pools.md",
         "docs/choosing.md",
-        "docs/rivals.md",
+        "docs/how-to/images.md",
+        "docs/how-to/number-of-features.md",
+        "docs/how-to/read-the-report.md",
+        "docs/how-to/sensors.md",
+        "docs/how-to/ship-to-c.md",
+        "docs/index.md",
         "docs/model-file.md",
         "docs/plots.md",
+        "docs/pools.md",
         "docs/report.md",
+        "docs/rivals.md",
+        "docs/tutorial.md",
     ],
 )
-def test_the_python_of_the_pages_runs(page, tmp_path):
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.S)
+def test_the_python_of_the_pages_runs_and_prints_what_they_show(page, tmp_path):
+    """A block of text right after one of Python is what that prints."""
+    text = (ROOT / page).read_text()
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, flags=re.S)
     assert blocks
-    python("\n".join(blocks), tmp_path)
+    code = [f"{block}\nprint({END!r})" for block, _ in blocks]
+    printed = python("\n".join(code), tmp_path).split(END)
+    for (block, shown), found in zip(blocks, printed[:-1], strict=True):
+        assert not shown or words(found) == [nearly(word) for word in words(shown)], block
+
+
+def words(text):
+    """Return the words of a text, numbers as such."""
+    return [float(word) if re.fullmatch(NUMBER, word) else word for word in text.split()]
+
+
+def nearly(word):
+    """Return what equals the word, of a number also those that rounding might make of it."""
+    return word if isinstance(word, str) else pytest.approx(word, rel=0.03, abs=0.02)
 
 
 def test_all_public_names_are_there():

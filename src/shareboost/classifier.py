@@ -173,7 +173,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     n_iter_ : int
         Iterations of the refits that gave the weights of the path.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Where X had string column names.
 
     Notes

@@ -46,8 +46,7 @@ def deform(
 
     Parameters
     ----------
-    images : array-like of shape (n, height * width), (n, height, width) or \
-            (n, height, width, channels)
+    images : array-like of shape (n, height * width) or (n, height, width[, channels])
         Of dtype uint8, float32 or float64, finite, the background 0. The channels of an
         image move together.
     n_copies : int, default=1

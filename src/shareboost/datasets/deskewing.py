@@ -26,8 +26,7 @@ def deskew(images: ArrayLike, *, image_shape: tuple[int, ...] | None = None) -> 
 
     Parameters
     ----------
-    images : array-like of shape (n, height * width), (n, height, width) or \
-            (n, height, width, channels)
+    images : array-like of shape (n, height * width) or (n, height, width[, channels])
         Of dtype uint8, float32 or float64, finite, the background 0. The channels of an
         image move together. An image whose values do not sum to more than zero, or
         whose ink lies in one row, stays as it is.

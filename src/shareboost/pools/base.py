@@ -127,12 +127,12 @@ class Pool(BaseEstimator, ABC):
 
     @property
     def choosable(self) -> NDArray[np.bool_] | None:
-        """Which atoms may be chosen, (n_atoms_,); None for all. A constant one never may."""
+        """Which atoms may be chosen, ``(n_atoms_,)``; None for all. A constant one never may."""
         return None
 
     @property
     def divisors(self) -> NDArray[np.float64] | None:
-        """What the score of each atom is divided by, (n_atoms_,); None for 1."""
+        """What the score of each atom is divided by, ``(n_atoms_,)``; None for 1."""
         return None
 
     def starts(self, part: slice) -> NDArray[np.intp]:
@@ -140,7 +140,10 @@ class Pool(BaseEstimator, ABC):
         return np.arange(part.stop - part.start)
 
     def reads(self, n_columns_in: int) -> sp.csr_array | None:
-        """Return which of X's columns each atom reads, (n_atoms_, n_columns_in); None for all."""
+        """Return which of X's columns each atom reads; None for all.
+
+        The shape is ``(n_atoms_, n_columns_in)``.
+        """
         return self.features(np.arange(self.n_atoms_)).reads(n_columns_in)
 
     @abstractmethod
@@ -163,14 +166,14 @@ class Pool(BaseEstimator, ABC):
 
     @property
     def coarseness(self) -> NDArray[np.float64] | None:
-        """The steps in which ``stats`` counts the scaled column of each atom, (n_atoms_,).
+        """The steps in which ``stats`` counts the scaled column of each atom, ``(n_atoms_,)``.
 
         None where it takes columns as they are, but for ``rounding``.
         """
         return None
 
     def cut(self, data: Any) -> NDArray[np.floating] | None:
-        """Return what ``stats`` cuts off each atom's scaled column, (n_atoms_,).
+        """Return what ``stats`` cuts off each atom's scaled column, ``(n_atoms_,)``.
 
         It is the sum over a block's rows of what lies beyond all steps; None where there are
         no steps.

@@ -79,7 +79,7 @@ class JointBoostClassifier(Rival):
     n_iter_ : int
         The number of rounds.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Where X had string column names.
 
     Notes

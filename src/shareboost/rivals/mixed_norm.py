@@ -41,8 +41,7 @@ class MixedNormClassifier(Rival):
         - ``"linf1"``: the largest magnitude, the norm of the paper's section 7.2 [2]_. Once
           a class has a weight, all others may have one as large for nothing.
         - ``"l21"``: the Euclidean norm, as in the group lasso of glmnet and adelie.
-    pool : {"columns", "stumps", "products", "pieces", "templates"} or Pool, \
-            default="columns"
+    pool : {"columns", "stumps", "products", "pieces", "templates"} or Pool, default="columns"
         The candidates, as in ``ShareBoostClassifier``, fewer than a million. The norm is of
         weights of scaled columns.
     alpha : float or None, default=None
@@ -100,7 +99,7 @@ class MixedNormClassifier(Rival):
     n_iter_ : int
         Iterations for the whole path.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Where X had string column names.
 
     Notes

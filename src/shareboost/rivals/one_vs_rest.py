@@ -97,7 +97,7 @@ class OneVsRestGreedyClassifier(Rival):
     n_iter_ : int
         Iterations of all refits.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Where X had string column names.
 
     Notes
