@@ -8,7 +8,8 @@ export SHAREBOOST_DATA
 .PHONY: demo test lint install evidence paper bench bench-quick docs clean
 
 demo: .venv/installed
-	@$(BIN)/python -m shareboost.demo
+	@mkdir -p build
+	@$(BIN)/shareboost demo --out build/report.html --force
 
 test: lint
 	$(BIN)/python -m pytest
