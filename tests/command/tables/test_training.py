@@ -115,3 +115,9 @@ def test_quoted_values_may_hold_separators_and_line_breaks(read):
 
 def test_the_mark_of_utf_8_is_no_part_of_a_name(read):
     assert list(read("\ufeffa,y\n1,0\n2,1\n").inputs.names) == ["a"]
+
+
+def test_a_row_that_is_too_long_is_told_as_such(read, small_blocks):
+    columns = ",".join(f"a{j}" for j in range(5))
+    with pytest.raises(CommandError, match="a row of more than 64 bytes"):
+        read(f"{columns},y\n" + (",".join(["1" * 30] * 5) + ",0\n") * 9)

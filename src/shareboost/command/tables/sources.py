@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import os
 import shutil
@@ -58,10 +59,11 @@ class Counted:
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes."""
-        if self._start:
-            found, self._start = self._start, b""
-            return found
-        return self._next(size)
+        if not self._start:
+            return self._next(size)
+        n = len(self._start) if size < 0 else size
+        found, self._start = self._start[:n], self._start[n:]
+        return found if size >= 0 else found + self._next(-1)
 
     def peek(self) -> bytes:
         """Return the first bytes, which the first ``read`` returns again."""
@@ -129,7 +131,8 @@ class Source:
     @contextmanager
     def _raw(self) -> Iterator[Any]:
         if self.path == STDIN:
-            yield sys.stdin.buffer
+            stdin: Any = sys.stdin.buffer
+            yield stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
             return
         if os.path.isdir(self.path):
             raise CommandError(f"{self.path} is a folder: it takes a file.")
