@@ -1,5 +1,6 @@
 """The pages of docs: what they link to and name is there. ``make docs`` builds them as a site."""
 
+import ast
 import importlib
 import re
 from pathlib import Path
@@ -85,13 +86,15 @@ def test_every_name_of_the_package_is_there_and_in_the_reference(page):
 
 @each_page
 def test_what_a_page_imports_is_public_and_in_the_reference(page):
-    lines = re.findall(r"^from (shareboost\S*) import (.*)$", page.read_text(), flags=re.M)
-    for module, names in lines:
-        assert module in REFERENCE
-        public = getattr(importlib.import_module(module), "__all__", None)
-        for name in names.split(", "):
-            assert hasattr(importlib.import_module(module), name)
-            assert public is None or name in public
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S)
+    for node in (node for block in blocks for node in ast.walk(ast.parse(block))):
+        if not isinstance(node, ast.ImportFrom) or node.module.split(".")[0] != "shareboost":
+            continue
+        assert node.module in REFERENCE
+        module = importlib.import_module(node.module)
+        for name in (alias.name for alias in node.names):
+            assert hasattr(module, name)
+            assert name in getattr(module, "__all__", [name])
 
 
 def test_every_formula_has_a_place_in_the_code_that_is_there():

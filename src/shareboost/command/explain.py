@@ -24,7 +24,8 @@ def explain(
     """Show the classes that each feature of a model speaks for and against.
 
     A large value of a feature raises the scores of the classes that it speaks for, beside the
-    mean of all classes, and lowers those that it speaks against.
+    mean of all classes, and lowers those that it speaks against. A feature of several columns,
+    such as a piece, has no one direction: it speaks for the classes that it matters to.
 
     - `shareboost explain model.json`
     """
@@ -41,23 +42,15 @@ def explain(
 
 def _features(clf: Any, most: int) -> list[tuple[str, str, list[str], list[str]]]:
     """Return name, loss saved, and the classes for and against, of each feature."""
-    import numpy as np
+    from ..sharing import sharing
 
-    places, columns = clf.path_.places(clf.selected_)
-    weights = clf.coef_ * clf.path_.scales[columns]  # beside columns of one scale
-    weights = weights - weights.mean(axis=0)  # what all classes have in common decides nothing
-    # Of several columns the last tells for whom the feature is: a piece's own level.
-    last = np.cumsum(clf.path_.features.widths[places]) - 1
-    names = clf.path_.names(clf.selected_)
+    path = clf.path_
+    names = path.names(clf.selected_)
     labels = [str(label) for label in clf.classes_]
+    by_feature = sharing(path, path.step(clf.selected_.size))
     return [
-        (
-            names[i],
-            saved,
-            _strongest(weights[:, last[i]], labels, most),
-            _strongest(-weights[:, last[i]], labels, most),
-        )
-        for i, saved in enumerate(_saved(clf))
+        (name, saved, _strongest(weights, labels, most), _strongest(-weights, labels, most))
+        for name, saved, weights in zip(names, _saved(clf), by_feature, strict=True)
     ]
 
 
