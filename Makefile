@@ -75,4 +75,4 @@ docs: .venv/installed-docs
 	@touch $@ .venv/installed
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/reference/generated
+	rm -rf .venv .artifacts .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/reference/generated
