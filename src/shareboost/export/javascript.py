@@ -200,6 +200,7 @@ def _(part: Products) -> list[tuple[str, str, Fields]]:
         "places": integers(part.places),
         "left": integers(part.left),
         "right": integers(part.right),
+        "single": label(part.single),
     }
     return [("products", code.PRODUCTS, fields)]
 

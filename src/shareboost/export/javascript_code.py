@@ -25,9 +25,10 @@ function tests({ places, columns, thresholds }, row, values) {
 
 PRODUCTS = """\
 /** Products of two columns; a left one of -1 stands for the constant 1. */
-function products({ places, left, right }, row, values) {
+function products({ places, left, right, single }, row, values) {
   for (let i = 0; i < places.length; i++) {
-    values[places[i]] = (left[i] < 0 ? 1 : row[left[i]]) * row[right[i]];
+    const product = (left[i] < 0 ? 1 : row[left[i]]) * row[right[i]];
+    values[places[i]] = single ? Math.fround(product) : product; // as in training
   }
 }
 """
@@ -228,6 +229,9 @@ export function scores(row, out = new Float64Array(classes.length)) {
  */
 export function contributions(row, index) {
   const k = classes.length;
+  if (!Number.isInteger(index) || index < 0 || index >= k) {
+    throw new RangeError(`index is ${String(index)}: it takes an integer from 0 to ${k - 1}.`);
+  }
   return features(row).map((value, i) => weights[i * k + index] * (value - offsets[i]));
 }
 

@@ -1,7 +1,7 @@
 """The computation of a plan in standard operators of ONNX.
 
-All is computed in float64 but for images and their responses to templates, as in Python: of two
-classes whose scores are nearly alike the same one wins.
+All is computed in float64 but for images and their responses to templates, and rounded to float32
+where Python does: of two classes whose scores are nearly alike the same one wins.
 """
 
 from __future__ import annotations
@@ -72,7 +72,10 @@ def _(part: Products, nodes: Nodes, plan: Plan, x: str) -> Iterator[str]:
     if not plain.all():
         left = nodes.cast(nodes.take(x, part.left[~plain]), np.float64)
         right = nodes.cast(nodes.take(x, part.right[~plain]), np.float64)
-        yield _weighted(nodes, plan, nodes.add("Mul", left, right), part.places[~plain])
+        products = nodes.add("Mul", left, right)
+        if part.single:
+            products = nodes.cast(nodes.cast(products, np.float32), np.float64)
+        yield _weighted(nodes, plan, products, part.places[~plain])
 
 
 @_scores.register

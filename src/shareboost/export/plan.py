@@ -7,6 +7,7 @@ thresholds, products, balls and templates. Unions and groups dissolve into these
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import singledispatch
 from typing import Any
@@ -64,6 +65,7 @@ class Products:
     places: Places
     left: NDArray[np.intp]
     right: NDArray[np.intp]
+    single: bool  # whether they are rounded to float32, as those of float32 input in training
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Plan:
 
     classes: NDArray[Any]
     n_inputs: int
-    input_names: tuple[str, ...]
+    input_names: Sequence[str]
     parts: list[Part]
     weights: NDArray[np.float64]  # (k, columns)
     offsets: NDArray[np.float64]  # (columns,), mostly zero
@@ -169,7 +171,7 @@ def plan_of(model: Any) -> Plan:
     return Plan(
         model.classes_,
         model.n_features_in_,
-        tuple(path.input_names),
+        path.input_names,
         parts,
         model.coef_,
         offsets,
@@ -208,7 +210,8 @@ def _(features: StumpFeatures, places: Places) -> list[Part]:
 
 @_parts.register
 def _(features: ProductFeatures, places: Places) -> list[Part]:
-    return [Products(places, features.left, features.right)] if places.size else []
+    single = features.dtype == np.float32
+    return [Products(places, features.left, features.right, single)] if places.size else []
 
 
 @_parts.register

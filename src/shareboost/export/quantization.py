@@ -64,6 +64,7 @@ def quantization_loss(model: Any, X: Any, y: Any, weights: str = "int8") -> Quan
     n = len(predicted)
     if np.shape(y) != (n,):
         raise ValueError(f"y has the shape {np.shape(y)}: it takes a label for each of {n} rows.")
+    X = X.tocsr() if sp.issparse(X) else X
     best = [
         scores(layout, _dense(X[start : start + CHUNK_ROWS])).argmax(axis=1)
         for start in range(0, n, CHUNK_ROWS)

@@ -204,6 +204,8 @@ def _read_templates(fields: Fields, n_inputs: int, depth: int) -> TemplateFeatur
                 f"{fields.name} has a template or a mask that does not fit images of {height} x "
                 f"{width}"
             )
+    if any(mask.min(initial=0.0) < 0.0 for mask in (*down, *across)):
+        raise ModelFormatError(f"{fields.name} has a mask below zero")
     centres = fields.floats("centres", (ids.size, 2))
     if np.abs(centres).max(initial=0.0) > FARTHEST:
         raise ModelFormatError(f"{fields.named('centres')} takes numbers up to {FARTHEST:,}")

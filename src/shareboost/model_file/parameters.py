@@ -69,6 +69,8 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
     if type(value) in (list, tuple):
         return {type(value).__name__: [_plain(item, name, left_out) for item in value]}
     if type(value) is dict:
+        if not all(_may_be_key(key) for key in value):
+            raise _NotPlainError
         pairs = [(_plain(k, name, left_out), _plain(v, name, left_out)) for k, v in value.items()]
         return {"dict": pairs}
     if type(value) is np.ndarray:
@@ -79,6 +81,19 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
         own = {key: _plain(item, name, left_out) for key, item in vars(value).items()}
         return {"penalty": type(value).__name__, "parameters": own}
     raise _NotPlainError
+
+
+def _may_be_key(value: Any) -> bool:
+    """Return whether a dict may have that key: text and numbers.
+
+    Tuples and longer integers could be made to hash alike, and a dict of thousands of such keys
+    takes minutes.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, int):
+        return abs(value) < 1 << 63
+    return value is None or isinstance(value, (str, float))
 
 
 def _plain_array(value: NDArray[Any], name: str) -> dict[str, Any]:
@@ -177,8 +192,7 @@ def _dict(pairs: list[Any], name: str, depth: int) -> dict[Any, Any]:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ModelFormatError(f"{name} takes pairs of a key and a value")
         key, value = (_value(item, name, depth + 1) for item in pair)
-        try:
-            found[key] = value
-        except TypeError:
-            raise ModelFormatError(f"{name} has a key that cannot be one") from None
+        if not _may_be_key(key):
+            raise ModelFormatError(f"{name} has a key that is no text and no number")
+        found[key] = value
     return found

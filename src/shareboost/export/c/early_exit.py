@@ -59,9 +59,12 @@ static inline int ${name}_predict(const $input *x)
 """
 
 
-def checked_every(k: int) -> int:
-    """Return the number of features between two checks: their table takes twice the weights."""
-    return max(1, k // 2)
+def checked_every(k: int, n_features: int) -> int:
+    """Return the number of features between two checks.
+
+    Their table takes about twice the weights, or more for four checks at least.
+    """
+    return max(1, min(k // 2, n_features // 4))
 
 
 def most_added(step: Step, weights: NDArray[np.float64], low: Any, high: Any) -> Pairs:

@@ -88,6 +88,8 @@ def to_c(
         at_least("lanes", lanes, 1, "to_c"),
     )
     layout = layout_of(plan, form)
+    if not isinstance(early_exit, (bool, np.bool_)):
+        raise ValueError(f"early_exit={early_exit!r} is not valid for to_c: it takes a boolean.")
     if early_exit:
         layout = with_bounds(layout, *_range(plan, input_type, input_range))
     text = header_of(layout, _notes(model, plan, form, data))
@@ -140,7 +142,12 @@ def _notes(model: Any, plan: Plan, form: Form, data: tuple[Any, Any] | None) -> 
     if data is not None:
         from ..quantization import quantization_loss
 
-        notes.append(str(quantization_loss(model, *data, weights=form.weights)))
+        if not isinstance(data, (tuple, list)) or len(data) != 2:
+            raise ValueError(
+                f"data is a {type(data).__name__}: it takes (X, y), held-out rows and their labels."
+            )
+        X, y = data
+        notes.append(str(quantization_loss(model, X, y, weights=form.weights)))
     return ["", *notes]
 
 

@@ -7,7 +7,7 @@ from string import Template
 import numpy as np
 from numpy.typing import NDArray
 
-from .early_exit import SETTLED, checked_every, predict_code
+from .early_exit import SETTLED, predict_code
 from .layout import Layout
 from .pruning import ROOT
 from .step import Step
@@ -115,7 +115,7 @@ def header_of(layout: Layout, notes: list[str]) -> str:
         text += SETTLED + (ROOT if layout.matched else "")
     text += "".join(filled(step, step.code) for step in layout.steps) + SCORES
     if layout.bounds:
-        every = checked_every(plan.classes.size)
+        every = layout.checked_every
         checks = len(layout.bounds.get(f"{form.name}_rest", ())) // plan.classes.size
         calls = "".join(_call(step) for step in layout.steps if step.kind != "matches")
         text += predict_code(layout.steps, filled, calls, every, checks, int(layout.starts[-1]))

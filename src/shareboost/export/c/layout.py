@@ -14,7 +14,7 @@ from .early_exit import checked_every, most_added, rest_table, sizes_table, with
 from .lanes import by_size
 from .matches import matches
 from .plain_kinds import products, reads, thresholds
-from .quantisation import Codes, encode
+from .quantisation import Codes, beyond_float32, encode
 from .step import Form, Step
 from .text import table_bytes
 
@@ -29,6 +29,11 @@ class Layout:
     weights: list[Codes]  # of each step, a feature a row
     intercept: NDArray[np.float64]
     bounds: dict[str, NDArray[np.float32]] = field(default_factory=dict)  # tables of early exit
+
+    @property
+    def checked_every(self) -> int:
+        """Features between two checks of early exit, where there are no templates."""
+        return checked_every(self.intercept.size, sum(step.n for step in self.steps))
 
     @property
     def matched(self) -> bool:
@@ -79,6 +84,7 @@ class Layout:
         return sum(map(table_bytes, self.tables.values()))
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # what overflows is refused
 def layout_of(plan: Plan, form: Form) -> Layout:
     """Return the steps of a plan: cheap features first."""
     steps: list[Step] = []
@@ -101,14 +107,22 @@ def layout_of(plan: Plan, form: Form) -> Layout:
                         steps.append(matches(of_size, plan, f"{prefix}_{i}", form))
     weights = [encode(step.weights.reshape(step.n, -1), form.weights) for step in steps]
     intercept = plan.intercept + sum((step.bias for step in steps), np.zeros(len(plan.intercept)))
-    return Layout(plan, form, steps, weights, intercept)
+    return _checked(Layout(plan, form, steps, weights, intercept))
+
+
+def _checked(layout: Layout) -> Layout:
+    """Return the layout, if float32 holds all of its numbers."""
+    for table, values in layout.tables.items():
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            raise beyond_float32(f"numbers of {table}")
+    return layout
 
 
 def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
     """Return the layout with the tables of early exit; inputs are between low and high."""
     if not layout.steps:
         return layout
-    name, k = layout.form.name, layout.intercept.size
+    name = layout.form.name
     weighted = list(zip(layout.steps, layout.decoded, strict=True))
     if layout.matched:
         n = int(layout.starts[-1])
@@ -119,6 +133,6 @@ def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
         }
     else:
         pairs = [most_added(step, with_no_class(weights), low, high) for step, weights in weighted]
-        rest = rest_table(pairs, layout.intercept, checked_every(k))
+        rest = rest_table(pairs, layout.intercept, layout.checked_every)
         bounds = {f"{name}_rest": rest} if rest.size else {}
     return replace(layout, bounds=bounds)

@@ -35,7 +35,7 @@ static inline void $prefix(const $input *x, int first, int last, float *scores)
         const float right = (float)x[${prefix}_right[i]];
         const float left = $left;
         SHAREBOOST_COUNT(1);
-        ${name}_add($start + i, (left * right$less)$scaled, scores);
+        ${name}_add($start + i, ($product)$scaled, scores);
     }
 }
 """
@@ -91,6 +91,10 @@ def products(part: Products, plan: Plan, prefix: str, form: Form) -> Step:
     read = f"(float)x[{prefix}_left[i]]"
     if alone.any():
         read = f"{prefix}_left[i] < {plan.n_inputs} ? {read} : 1.0f"
+    less = f" - {prefix}_offsets[i]" if offsets.any() else ""
+    product = f"left * right{less}"
+    if not part.single and less:  # exact until what they have in common is gone
+        product = f"(float)((double)left * (double)right{less})"
     return Step(
         part,
         prefix,
@@ -102,7 +106,7 @@ def products(part: Products, plan: Plan, prefix: str, form: Form) -> Step:
         PRODUCTS,
         part.places.size,
         0,
-        words={"left": read, "less": f" - {prefix}_offsets[i]" if offsets.any() else ""},
+        words={"left": read, "product": product},
     )
 
 

@@ -25,14 +25,20 @@ class Codes(NamedTuple):
         return self.codes * self.scales[:, None].astype(np.float64)
 
 
+def beyond_float32(what: str) -> ValueError:
+    """Return the error for a model with numbers that float32 does not hold."""
+    return ValueError(
+        f"The model cannot be exported in float32: it has {what} beyond the range of float32. "
+        "Train it on columns of a smaller or larger unit."
+    )
+
+
 def encode(values: Floats, kind: str) -> Codes:
     """Return the numbers, (rows, n), as codes of that kind, the nearest there are."""
     largest = np.abs(values).max(axis=1, initial=0.0)
-    if not np.all(largest <= np.finfo(np.float32).max):
-        raise ValueError(
-            "The model cannot be exported in float32: it has weights beyond the range of float32. "
-            "Train it on columns of a smaller or larger unit."
-        )
+    single = np.finfo(np.float32)
+    if not np.all((largest == 0.0) | ((single.tiny <= largest) & (largest <= single.max))):
+        raise beyond_float32("weights")
     if kind == "float32":
         return Codes(values.astype(np.float32), np.ones(len(values), dtype=np.float32))
     scales = (largest / LARGEST_CODE[kind]).astype(np.float32)

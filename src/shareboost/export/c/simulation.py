@@ -32,8 +32,10 @@ def values(step: Step, X: Rows) -> Values:
         case Thresholds():
             return (X[:, tables["columns"]] <= tables["thresholds"]).astype(np.float64)
         case Products(left=left, right=right):
-            factors = np.where(left < 0, 1.0, X[:, left])
-            return factors * X[:, right] - tables.get("offsets", np.float32(0.0))
+            products = np.where(left < 0, 1.0, X[:, left]) * X[:, right].astype(np.float64)
+            if step.part.single:
+                products = products.astype(np.float32).astype(np.float64)
+            return products - tables.get("offsets", np.float32(0.0))
         case Balls() as part:
             return _inside(part, step, X)
         case Matches() as part:
