@@ -47,7 +47,28 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["a"]
 
 
+def test_a_replaced_file_keeps_its_permissions(tmp_path):
+    file = tmp_path / "a"
+    file.write_bytes(b"one")
+    file.chmod(0o600)
+    write_whole(file, b"two", overwrite=True)
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes in the file system")
+def test_what_is_no_ordinary_file_stays(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(OSError, match="no ordinary file"):
+        write_whole(tmp_path / "pipe", b"two", overwrite=True)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
 def test_bad_paths_are_refused(tmp_path):
+    for path in ("", "a\0b"):
+        with pytest.raises(ValueError, match="takes the path of a file"):
+            write_whole(path, b"")
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        write_whole(tmp_path / "missing" / "a", b"")
     with pytest.raises(TypeError, match="path=3"):
         write_whole(3, b"")
     with pytest.raises(IsADirectoryError):

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from every_pool import some_digits
-from exported_pools import all_pools, assert_near
+from exported_pools import all_pools, assert_near, far_iris
 from node_module import answers, needs_node, run
 from sklearn.datasets import load_digits, load_iris
 
@@ -206,6 +206,13 @@ def test_rows_that_are_none_are_refused(fit, tmp_path):
     assert [name for name, _ in found] == ["TypeError"] * len(found)
     assert "object of length 63: it takes an array or a typed array of 64" in found[6][1]
     assert "row[3] is NaN: it takes a finite number." in found[11][1]
+
+
+@needs_node
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_columns_far_from_zero_are_rounded_as_in_python(dtype, tmp_path):
+    X, y = far_iris(1e5, dtype)
+    assert_alike(ShareBoostClassifier(4, pool="products").fit(X, y), X, tmp_path)
 
 
 @needs_node

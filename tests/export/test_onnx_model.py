@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from every_pool import some_digits
-from exported_pools import all_pools, assert_near
+from exported_pools import all_pools, assert_near, far_iris
 from sklearn.datasets import load_digits, load_iris
 
 from shareboost import ShareBoostClassifier, ShareBoostCV
@@ -140,6 +140,12 @@ def test_other_classifiers_and_their_probabilities(rival, k):
     X, y = load_iris(return_X_y=True)
     X, y = X[y < k].astype(np.float32), y[y < k]
     assert_alike(rival.fit(X, y), X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_columns_far_from_zero_are_rounded_as_in_python(dtype):
+    X, y = far_iris(1e5, dtype)
+    assert_alike(ShareBoostClassifier(4, pool="products").fit(X, y), X)
 
 
 def test_stumps_take_nan():

@@ -203,7 +203,7 @@ FLOATS, INTEGERS = "<f8", "<i8"
         (COLUMNS, "parameters.pool", {"pool": "Union", "parameters": {}}, "has no pools"),
         (COLUMNS, "parameters.pool", {"pool": "Stumps", "parameters": {"a": 1}}, "a key \"a\""),
         (COLUMNS, "parameters.penalty", {"penalty": "SmoothL1", "parameters": {"beta": 0}}, "beta"),
-        (COLUMNS, "parameters.costs", {"dict": [[{"list": []}, 1]]}, "a key that cannot be one"),
+        (COLUMNS, "parameters.costs", {"dict": [[{"list": []}, 1]]}, "no text and no number"),
         (COLUMNS, "parameters.costs", {"eval": "1"}, "an object: it takes a plain value"),
     ],
 )  # fmt: skip
@@ -216,6 +216,14 @@ def test_what_no_model_could_have_made_is_refused(which, name, value, message):
     target[last] = value
     with pytest.raises(ModelFormatError, match=message):
         model_of(file_of(document))
+
+
+def test_keys_that_could_be_made_to_hash_alike_are_refused(whole):
+    document = json.loads(json.dumps(documents()[COLUMNS]))
+    for key in ({"tuple": [1.5, 1.5 * 2.0**61]}, 1 << 64, {"list": [1]}):
+        document["parameters"] |= {"costs": {"dict": [[key, 1.0]]}}
+        whole.write_bytes(file_of(document))
+        refused(whole, "no text and no number")
 
 
 def test_a_text_that_two_columns_stand_for_is_refused():

@@ -67,7 +67,7 @@ def test_a_loaded_model_saves_as_the_same_file(name, whole_path, tmp_path):
 @every_pool
 def test_the_plan_of_a_loaded_model_is_that_of_the_saved_one(name, tmp_path):
     plans = [plan_of(fitted(name)), plan_of(saved(fitted(name), tmp_path))]
-    assert plans[0].input_names == plans[1].input_names
+    assert list(plans[0].input_names) == list(plans[1].input_names)
     for field in ("weights", "offsets", "intercept"):
         np.testing.assert_array_equal(*(getattr(plan, field) for plan in plans))
     assert [type(part) for part in plans[0].parts] == [type(part) for part in plans[1].parts]

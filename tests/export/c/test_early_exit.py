@@ -43,6 +43,19 @@ def test_early_exit_skips_features(digits, tmp_path):
 
 
 @needs_gcc
+def test_few_features_of_many_classes_are_checked_too(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1200, 8))
+    y = np.digitize(X[:, 0], [-0.5, 0.5]) + 3 * np.arange(1200) % 24
+    clf = ShareBoostClassifier(8, alpha=1e-3).fit(X, y)
+    header = to_c(clf, early_exit=True, input_range=(-5, 5))
+    assert "_rest[" in header
+    single = X.astype(np.float32)
+    full, early = Compiled(to_c(clf), tmp_path / "f"), Compiled(header, tmp_path / "e")
+    np.testing.assert_array_equal(full.predict(single), early.predict(single))
+
+
+@needs_gcc
 def test_bytes_need_no_range(fit, digits, tmp_path):
     X = digits[0].astype(np.uint8)
     early = Compiled(to_c(fit("columns"), early_exit=True, input_type="uint8"), tmp_path, "uint8")

@@ -5,7 +5,8 @@ import subprocess
 import numpy as np
 import pytest
 from compiled_c import WARNINGS, Compiled, needs_gcc, needs_gxx
-from exported_pools import all_pools, assert_near, every_form
+from exported_pools import all_pools, assert_near, every_form, far_iris
+from sklearn.datasets import load_iris
 
 from shareboost import ShareBoostClassifier
 from shareboost.export import to_c
@@ -13,7 +14,7 @@ from shareboost.export.c.layout import layout_of
 from shareboost.export.c.simulation import scores as simulated
 from shareboost.export.c.step import Form
 from shareboost.export.plan import plan_of
-from shareboost.pools import Stumps, Templates
+from shareboost.pools import Products, Stumps, Templates
 
 
 @needs_gcc
@@ -116,6 +117,34 @@ def test_columns_far_from_zero_keep_their_digits(digits, tmp_path):
 
 
 @needs_gcc
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5])
+def test_products_of_columns_far_from_zero_keep_their_digits(offset, dtype, tmp_path):
+    X, y = far_iris(offset, dtype)
+    clf = ShareBoostClassifier(4, pool=Products(squares=True, linear=True)).fit(X, y)
+    compiled = Compiled(to_c(clf), tmp_path)
+    assert_near(compiled.scores(X.astype(np.float32)), clf.decision_function(X.astype(np.float32)))
+
+
+@pytest.mark.parametrize(
+    ("pool", "scale", "shift"),
+    [
+        ("stumps", -1e200, 0.0),
+        ("columns", 1e200, 0.0),
+        ("columns", 1e36, 1e39),
+        ("columns", 1e-40, 0.0),
+        ("products", 1e20, 0.0),
+        ("pieces", 1e-40, 0.0),
+    ],
+)
+def test_numbers_that_float32_does_not_hold_are_refused(pool, scale, shift):
+    X, y = load_iris(return_X_y=True)
+    clf = ShareBoostClassifier(3, pool=pool, alpha=1e-3).fit(X * scale + shift, y)
+    with pytest.raises(ValueError, match="beyond the range of float32"):
+        to_c(clf)
+
+
+@needs_gcc
 def test_stumps_answer_where_values_are_missing(digits, tmp_path):
     X, y = digits[0].astype(np.float32), digits[1]
     X[::3, ::5] = np.nan
@@ -169,6 +198,10 @@ def test_arguments_that_are_not_valid_are_named(fit):
         to_c(fit("columns"), weights="int4")
     with pytest.raises(ValueError, match="input_type='float64'"):
         to_c(fit("columns"), input_type="float64")
+    with pytest.raises(ValueError, match="early_exit='no'"):
+        to_c(fit("columns"), early_exit="no")
+    with pytest.raises(ValueError, match="data is a int"):
+        to_c(fit("columns"), weights="int8", data=5)
     with pytest.raises(ValueError, match="lanes=0"):
         to_c(fit("columns"), lanes=0)
     with pytest.raises(ValueError, match="needs input_range"):

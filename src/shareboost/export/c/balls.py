@@ -7,7 +7,7 @@ from string import Template
 import numpy as np
 
 from ..plan import Balls, Plan
-from .quantisation import encode
+from .quantisation import beyond_float32, encode
 from .step import Form, Step
 
 # Four sums round less than one: scores stay within 1e-5 of those of Python.
@@ -64,6 +64,9 @@ def balls(part: Balls, plan: Plan, prefix: str, form: Form) -> Step:
     inputs themselves, the mean's part of them to the last value's weight.
     """
     n, p = part.centres.shape
+    single = np.finfo(np.float32)
+    if not single.tiny <= part.unit <= 1.0 / single.tiny:
+        raise beyond_float32("distances")
     mean = part.mean.astype(np.float32)
     centres = part.centres + (part.mean - mean) / part.unit
     weights = plan.weights[:, part.places].T.reshape(n, p + 1, -1).copy()
