@@ -26,6 +26,20 @@ def test_flash_and_ram_are_those_of_the_object(name, weights, fit, tmp_path):
 
 
 @needs_gcc
+@pytest.mark.parametrize("pool", ["columns", "stumps", "products"])
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("weights", ["float32", "int16", "int8"])
+def test_flash_is_that_of_the_object_for_few_classes(k, pool, weights, digits, tmp_path):
+    X, y = digits
+    clf = ShareBoostClassifier(15, pool=pool, alpha=1e-3).fit(X[y < k], y[y < k])
+    report = cost_report(clf, weights=weights)
+    for place in np.unique([0, 1, 2, 3, 5, len(report) - 1]):
+        header = to_c(clf.at(int(report.n_features[place])), weights=weights)
+        flash, _ = size_of(header, tmp_path)
+        assert abs(report.flash[place] - flash) <= max(0.1 * flash, 64)
+
+
+@needs_gcc
 @pytest.mark.parametrize("name", [n for n in FORMS if "pieces" not in n and n != "union"])
 def test_multiply_adds_are_those_that_are_counted(name, fit, digits, tmp_path):
     clf = fit(name)

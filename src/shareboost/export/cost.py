@@ -31,6 +31,8 @@ CODE = {
     "matches": (700, 1010, 26, 70),
 }
 FEWER_CODE = 130  # that two features of templates, or one template, take less than more do
+# What the compiler saves where there are two classes and no more than two features, or more.
+TINY_CODE, TWO_CLASSES_CODE = 90, 52
 CHANNELS_CODE = 120  # of templates of several channels
 # What a function saves on the stack besides its arrays; those of kinds with arrays save more.
 FRAME, FRAME_OF_ARRAYS, FRAME_OF_MORE = 16, 64, 40
@@ -135,8 +137,19 @@ def multiply_adds(layout: Layout) -> int:
 def flash_bytes(layout: Layout) -> int:
     """Return the bytes of code and tables."""
     coded = layout.form.weights != "float32"
-    code = sum(_code_bytes(step, coded) for step in layout.steps)
+    code = sum(_code_bytes(step, coded) for step in layout.steps) - _folded(layout)
     return layout.table_bytes + (BASE_CODE + code if layout.steps else EMPTY_CODE)
+
+
+def _folded(layout: Layout) -> int:
+    """Return the bytes of code that the compiler folds away in the smallest models."""
+    kinds = {step.kind for step in layout.steps}
+    k, n = layout.intercept.size, int(layout.starts[-1])
+    if not kinds <= {"reads", "products", "thresholds"} or k > 3 or n == 0:
+        return 0
+    if (k == 2 and n <= 2) or (n == 1 and kinds == {"thresholds"}):
+        return TINY_CODE
+    return TWO_CLASSES_CODE if k == 2 and "thresholds" not in kinds else 0
 
 
 def ram_bytes(layout: Layout) -> int:
