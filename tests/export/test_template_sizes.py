@@ -5,7 +5,7 @@ import numpy as np
 from every_pool import classifier, some_digits
 
 from shareboost.export.plan import Matches, plan_of
-from shareboost.export.template_sizes import by_size
+from shareboost.export.template_sizes import stacked_by_size
 
 
 def test_every_value_is_in_the_matches_of_one_size():
@@ -13,7 +13,7 @@ def test_every_value_is_in_the_matches_of_one_size():
     (part,) = plan_of(classifier(12, "templates, sizes").fit(X, y)).parts
     assert len({template.shape for template in part.templates}) == 2
     found = np.full(12, np.nan)
-    for same in by_size(part):
+    for same in stacked_by_size(part):
         assert (np.diff(same.template) >= 0).all()
         assert np.array_equal(np.unique(same.template), np.arange(len(same.templates)))
         matches = Matches(

@@ -13,7 +13,7 @@ from .link import sigmoid_slope
 from .literals import floats, integers, label, label_type, number, strings
 from .literals import string as quoted
 from .plan import Balls, Matches, Part, Plan, Products, Reads, Thresholds, plan_of
-from .template_sizes import SameSize, by_size
+from .template_sizes import SameSize, stacked_by_size
 
 Fields = dict[str, str]  # of a part, as literals, by name
 
@@ -220,7 +220,7 @@ def _(part: Balls) -> list[tuple[str, str, Fields]]:
 
 @_parts.register
 def _(part: Matches) -> list[tuple[str, str, Fields]]:
-    return [("matches", code.MATCHES, _matches(same)) for same in by_size(part)]
+    return [("matches", code.MATCHES, _matches(same)) for same in stacked_by_size(part)]
 
 
 def _matches(part: SameSize) -> Fields:

@@ -15,7 +15,7 @@ import numpy as np
 from ..pools.base import ranges
 from .onnx_nodes import Nodes
 from .plan import Balls, Matches, Part, Places, Plan, Products, Reads, Thresholds
-from .template_sizes import SameSize, by_size
+from .template_sizes import SameSize, stacked_by_size
 
 # About so many numbers a row are held between two nodes at most. Measured for 266 templates on
 # MNIST: twice as many save 0.05 ms of 0.25 ms for one image, and take twice the memory of a batch.
@@ -122,7 +122,7 @@ def _depths(nodes: Nodes, points: str, part: Balls) -> str:
 @_scores.register
 def _(part: Matches, nodes: Nodes, plan: Plan, x: str) -> Iterator[str]:
     images = _images(nodes, x, part)
-    for same in by_size(part):
+    for same in stacked_by_size(part):
         n_places = same.masks_down.shape[1] * same.masks_across.shape[1]
         step = max(1, MOST_NUMBERS // n_places)
         found = [_matches(nodes, images, same, some) for some in ranges(same.places.size, step)]

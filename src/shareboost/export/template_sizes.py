@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,27 +25,46 @@ class SameSize:
     across: NDArray[np.intp]
 
 
-def by_size(part: Matches) -> list[SameSize]:
+def by_size(part: Matches) -> list[Matches]:
     """Return the matches of every size of template, in the order of their first use."""
-    sizes = [template.shape for template in part.templates]
+    shapes = [part.templates[template].shape for template in part.template]
     found = []
-    for size in dict.fromkeys(sizes):
-        own = np.flatnonzero([sizes[t] == size for t in part.template])
-        own = own[np.argsort(part.template[own], kind="stable")]
-        templates, template = np.unique(part.template[own], return_inverse=True)
-        masks_down, down = np.unique(part.down[own], return_inverse=True)
-        masks_across, across = np.unique(part.across[own], return_inverse=True)
+    for shape in dict.fromkeys(shapes):
+        some = np.array([own == shape for own in shapes])
+        templates, template = np.unique(part.template[some], return_inverse=True)
+        masks_down, down = np.unique(part.down[some], return_inverse=True)
+        masks_across, across = np.unique(part.across[some], return_inverse=True)
+        found.append(
+            replace(
+                part,
+                places=part.places[some],
+                templates=[part.templates[number] for number in templates],
+                masks_down=[part.masks_down[number] for number in masks_down],
+                masks_across=[part.masks_across[number] for number in masks_across],
+                template=template,
+                down=down,
+                across=across,
+            )
+        )
+    return found
+
+
+def stacked_by_size(part: Matches) -> list[SameSize]:
+    """Return the matches of every size as stacked arrays, in the order of their templates."""
+    found = []
+    for own in by_size(part):
+        order = np.argsort(own.template, kind="stable")
         found.append(
             SameSize(
-                part.places[own],
-                part.image_shape,
-                part.unit,
-                np.stack([part.templates[t] for t in templates]),
-                np.stack([part.masks_down[m] for m in masks_down]),
-                np.stack([part.masks_across[m] for m in masks_across]),
-                template,
-                down,
-                across,
+                own.places[order],
+                own.image_shape,
+                own.unit,
+                np.stack(own.templates),
+                np.stack(own.masks_down),
+                np.stack(own.masks_across),
+                own.template[order],
+                own.down[order],
+                own.across[order],
             )
         )
     return found

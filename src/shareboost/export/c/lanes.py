@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
@@ -57,30 +57,6 @@ class Lanes:
     def most_tracks(self) -> int:
         """Number of further tracks of the block that has most of them."""
         return int(np.diff(self.ends[:, 1]).max(initial=0))
-
-
-def by_size(part: Matches) -> list[Matches]:
-    """Return the part's features apart by the size of their templates."""
-    shapes = [part.templates[template].shape for template in part.template]
-    found = []
-    for shape in dict.fromkeys(shapes):
-        some = np.array([own == shape for own in shapes])
-        templates, template = np.unique(part.template[some], return_inverse=True)
-        masks_down, down = np.unique(part.down[some], return_inverse=True)
-        masks_across, across = np.unique(part.across[some], return_inverse=True)
-        found.append(
-            replace(
-                part,
-                places=part.places[some],
-                templates=[part.templates[number] for number in templates],
-                masks_down=[part.masks_down[number] for number in masks_down],
-                masks_across=[part.masks_across[number] for number in masks_across],
-                template=template,
-                down=down,
-                across=across,
-            )
-        )
-    return found
 
 
 def lanes_of(part: Matches, most: int) -> Lanes:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..plan import Balls, Matches, Plan, Products, Reads, Thresholds
+from ..template_sizes import by_size
 from .balls import balls
 from .early_exit import checked_every, most_added, rest_table, sizes_table, with_no_class
-from .lanes import by_size
 from .matches import matches
 from .plain_kinds import products, reads, thresholds
 from .quantisation import Codes, beyond_float32, encode
