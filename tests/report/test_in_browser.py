@@ -277,6 +277,40 @@ def test_misclassified_images_are_those_of_the_model_and_are_explained(opened, o
     assert page.locator("#verdict strong").inner_text() == taken_for
 
 
+def test_an_image_of_an_earlier_model_is_explained_by_the_model_that_is_named(opened, of_images):
+    path, data = of_images
+    page = opened(path)
+    go_to(page, 5)
+    errors = data["images"]["errors"]
+    shown = [one for one in errors if data["classes"][one["predicted"][5]] != one["label"]][:120]
+    place, changed = next(
+        (i, one) for i, one in enumerate(shown) if one["predicted"][5] != one["predicted"][39]
+    )
+    assert "the model of 40 features, which may take it for another" in (
+        page.locator("#errors-note").inner_text()
+    )
+    page.locator("#error-list button").nth(place).click()
+    taken_for = data["classes"][changed["predicted"][39]]
+    verdict = page.locator("#verdict").inner_text()
+    assert verdict == f"The model of 40 features takes it for {taken_for}."
+
+
+@pytest.mark.parametrize("key", ["Escape", "Backspace"])
+def test_a_stroke_that_is_taken_back_while_it_is_drawn_ends(opened, of_images, key):
+    page = opened(of_images[0])
+    pad = page.locator("#pad")
+    pad.scroll_into_view_if_needed()
+    pad.focus()
+    box = pad.bounding_box()
+    page.mouse.move(box["x"] + 50, box["y"] + 50)
+    page.mouse.down()
+    page.keyboard.press(key)
+    page.mouse.move(box["x"] + 80, box["y"] + 90)
+    settle(page)
+    assert page.locator("#verdict").inner_text() == "Nothing drawn yet."
+    page.mouse.up()
+
+
 def test_the_drawing_is_scaled_and_centred_as_the_images_are(opened, of_images):
     path, data = of_images
     page = opened(path)
