@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 from shareboost import ShareBoostClassifier
 from shareboost.pools import Templates
 from shareboost.report import report_data, write_report
+from shareboost.report.page import page_of
 
 HOSTILE = "<script>alert('name')</script>"
 EVIL_CLASS = "<img src=x onerror=alert('class')>"
@@ -152,6 +153,53 @@ def test_a_press_on_the_curve_goes_there(opened, of_columns):
     assert page.locator(".tip").inner_text().count("1 feature") == 1
     page.mouse.click(box["x"] + 62, box["y"] + 100)
     assert page.locator("#now").inner_text().startswith("1 feature ")
+
+
+def one_column(errors, tmp_path):
+    """A page of models with those errors, for what the curve makes of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, len(errors)))
+    y = (X.sum(axis=1) > 0).astype(int)
+    clf = ShareBoostClassifier(len(errors)).fit(X, y)
+    data = report_data(clf, X, y)
+    for model, error in zip(data["models"], errors, strict=True):
+        model.update(error=error, interval=[error / 2, error + 0.05])
+    path = tmp_path / "report.html"
+    path.write_text(page_of(data, clf))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        ((0.3, 0.1, 0.2), "falls from 30.0% with 1 feature to 20.0% with 3 features."),
+        ((0.1, 0.3, 0.2), "rises from 10.0% with 1 feature to 20.0% with 3 features."),
+        ((0.2, 0.3, 0.2), "is 20.0% with 1 feature and with 3 features."),
+        ((0.2,), "is 20.0% with 1 feature."),
+    ],
+)
+def test_the_curve_says_where_it_goes(opened, tmp_path, errors, words):
+    page = opened(one_column(errors, tmp_path))
+    label = page.locator("#chart svg").get_attribute("aria-label")
+    assert label.startswith(f"Held-out error {words}")
+
+
+@pytest.mark.parametrize("errors", [(0.4, 0.2, 0.01, 0.0), (0.4, 0.2, 0.02, 0.01), (0.0, 0.0)])
+def test_no_error_has_a_line_of_its_own_on_the_logarithmic_scale(opened, tmp_path, errors):
+    page = opened(one_column(errors, tmp_path))
+    page.locator("#log").check()
+    points = page.locator("#chart polyline.held-out").get_attribute("points").split()
+    y = [float(point.partition(",")[2]) for point in points]
+    axis = float(page.locator("#chart line.axis").get_attribute("y1"))
+    assert [at == axis for at in y] == [error == 0 for error in errors]
+    gap = page.locator("#chart line.break")
+    assert gap.count() == (0.0 in errors)
+    labels = page.locator("#chart text.tick[text-anchor=end]").all_text_contents()
+    assert ("0%" in labels) == (0.0 in errors)
+    positive = [at for at, error in zip(y, errors, strict=True) if error > 0]
+    assert positive == sorted(positive)
+    if gap.count():
+        assert all(at < float(gap.get_attribute("y1")) for at in positive)
 
 
 def test_the_table_is_sorted_and_filtered(opened, of_columns):
