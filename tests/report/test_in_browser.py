@@ -11,6 +11,7 @@ from shareboost import ShareBoostClassifier
 from shareboost.pools import Templates
 from shareboost.report import report_data, write_report
 from shareboost.report.page import page_of
+from shareboost.sharing import LEAST_SHARE
 
 HOSTILE = "<script>alert('name')</script>"
 EVIL_CLASS = "<img src=x onerror=alert('class')>"
@@ -120,8 +121,9 @@ def test_features_speak_for_the_classes_of_their_largest_weights(opened, of_colu
         model = data["models"][index]
         rows = page.locator("#feature-table tbody tr").all()
         for row, place, weights in zip(rows, model["features"], model["weights"], strict=True):
-            loud = np.abs(weights) >= 0.5 * np.abs(weights).max()
-            clear = np.abs(np.abs(weights) / np.abs(weights).max() - 0.5) > 0.02
+            shares = np.abs(weights) / np.abs(weights).max()
+            loud = shares >= LEAST_SHARE
+            clear = np.abs(shares - LEAST_SHARE) > 0.02
             feature = data["features"][place]
             assert row.locator("td").nth(0).inner_text() == str(feature["round"])
             assert row.locator(".name").inner_text() == feature["name"]
