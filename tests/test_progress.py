@@ -1,8 +1,10 @@
+import re
+
 import numpy as np
 import pytest
 
 from shareboost import ShareBoostClassifier
-from shareboost.progress import BytesBar, progress_bars, track
+from shareboost.progress import BytesBar, RoundsBar, progress_bars, track
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier
 
 
@@ -54,7 +56,8 @@ def test_a_part_that_fails_leaves_the_bars_around_it(capsys):
     assert "later" in capsys.readouterr().err
 
 
-def test_a_bar_without_a_known_end_is_filled_where_the_rounds_end(problem, capsys):
+def test_a_bar_without_a_known_end_is_filled_where_the_rounds_end(problem, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     clf = JointBoostClassifier(3, verbose=1).fit(*problem)
     shown = capsys.readouterr().err
     n = len(clf.path_)
@@ -67,7 +70,24 @@ def test_a_bar_is_as_long_as_a_run_that_goes_beyond(problem, capsys):
     assert f"{len(clf.path_)}/{len(clf.path_)}" in capsys.readouterr().err
 
 
-def test_held_out_rows_show_their_error(digits, capsys):
+def test_lines_of_80_columns_hold_the_times_and_all_words(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "80")
+    with progress_bars(True):
+        list(track([5], "encoding rows", 1))
+        bar = RoundsBar(None, 1000)
+        bar.end(1000, 0.12345, "held-out error 12.34%")
+    shown = capsys.readouterr().err
+    lines = [line for line in shown.splitlines() if re.search(r"1/1|1000", line)]
+    for line in lines:
+        assert re.search(r"\d:\d\d:\d\d left [\d-]:[\d-]{2}:[\d-]{2}", line), line
+    assert len(lines) == 2
+    assert max(map(len, shown.splitlines())) <= 80
+    for word in ("loss 0.1235,", "held-out", "error", "12.34%"):
+        assert word in shown
+
+
+def test_held_out_rows_show_their_error(digits, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
     X, y = digits
     clf = ShareBoostClassifier(5, verbose=1).fit(X[:1000], y[:1000], eval_set=(X[1000:], y[1000:]))
     error = 1 - clf.path_.rounds[-1].validation

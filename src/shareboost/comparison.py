@@ -110,17 +110,22 @@ def error_curve(
     )
 
 
-def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
-    """Return the labels of rows that a fitted classifier is measured on, checked.
-
-    One that the classifier does not know may be among them, but some must be known.
-    """
+def check_has_path(clf: Any) -> None:
+    """Refuse what is no fitted classifier with a path of models."""
     if not isinstance(clf, Predictor):
         raise TypeError(
             f"clf is a {type(clf).__name__}, which has no path of models: it takes a fitted "
             "ShareBoostClassifier, ShareBoostCV or rival, without a pipeline around it."
         )
     check_is_fitted(clf)
+
+
+def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
+    """Return the labels of rows that a fitted classifier is measured on, checked.
+
+    One that the classifier does not know may be among them, but some must be known.
+    """
+    check_has_path(clf)
     labels = _checked_labels(on_host(y), _n_rows(X))
     if not np.isin(labels, clf.classes_).any():
         raise ValueError(

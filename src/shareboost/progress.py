@@ -44,17 +44,24 @@ def _new_bars() -> Progress:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
 
+    console = Console(stderr=True)
+
+    def whole(width: int) -> Column:
+        return Column(no_wrap=True, min_width=width)
+
+    # Where lines are short the bar is, then words go on below: numbers and times stay whole.
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.description}", table_column=Column()),
+        BarColumn(min(40, max(4, (console.width - 68) // 2)), table_column=Column()),
+        MofNCompleteColumn(table_column=whole(3)),
+        TextColumn("{task.fields[note]}", table_column=Column()),
+        TimeElapsedColumn(table_column=whole(7)),
+        TextColumn("left", table_column=whole(4)),
+        TimeRemainingColumn(table_column=whole(7)),
     )
-    return Progress(*columns, console=Console(stderr=True))
+    return Progress(*columns, console=console)
 
 
 def track(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:

@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from .model_path import ModelPath, Step
 
+# A feature speaks for or against the classes whose weights are at least so much of its largest.
+LEAST_SHARE = 0.5
+
 
 def sharing(path: ModelPath, step: Step) -> NDArray[np.float64]:
     """Return the weights of a model by feature and class, as in Fig. 5(b) of the paper.

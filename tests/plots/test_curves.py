@@ -64,6 +64,10 @@ def test_what_cannot_be_drawn_is_refused(clf, halves):
         plot_path(clf, loss=False)
     with pytest.raises(TypeError, match="clf holds a list"):
         plot_path({"a": [clf]})
+    with pytest.raises(ValueError, match="clf is an empty dict: plot_path takes"):
+        plot_path({})
+    with pytest.raises(ValueError, match="clf is an empty dict: plot_cost takes"):
+        plot_cost({}, *halves[2:])
 
 
 def test_errors_are_drawn_against_multiply_adds(clf, halves):

@@ -5,7 +5,7 @@ import pytest
 
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import edges
-from shareboost.plots import plot_errors, plot_templates
+from shareboost.plots import plot_errors, plot_sharing, plot_templates
 from shareboost.pools import Columns, Templates, Union
 
 SMALL = {"n_templates": 6, "patch_size": 3, "masks": 2, "sigma": 2.0, "n_patches": 500}
@@ -32,6 +32,13 @@ def test_templates_are_beside_their_masks(clf):
         np.testing.assert_allclose(
             sheet[top : top + 6, left + 8 : left + 14], 2 * mask / mask.max() - 1, atol=1e-6
         )
+
+
+def test_high_values_are_dark(clf):
+    drawn = plot_templates(clf).images[0]
+    low, high = drawn.to_rgba(np.array([-1.0, 1.0]))
+    np.testing.assert_array_equal(low[:3], 1.0)
+    np.testing.assert_array_equal(high[:3], 0.0)
 
 
 def test_channels_are_side_by_side(digits):
@@ -64,6 +71,12 @@ def test_a_model_without_templates_is_refused(digits):
     clf = ShareBoostClassifier(2).fit(*digits)
     with pytest.raises(ValueError, match="no image templates"):
         plot_templates(clf)
+
+
+def test_another_object_is_refused(digits):
+    for plot in (plot_templates, plot_sharing, lambda clf: plot_errors(clf, *digits)):
+        with pytest.raises(TypeError, match="clf is a int, which has no path of models"):
+            plot(3)
 
 
 def test_misclassified_images_have_both_labels(clf, digits):

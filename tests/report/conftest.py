@@ -13,14 +13,24 @@ OPTIONS = (
 )
 
 
+def do_without(what):
+    """Skip the test, or fail it where $SHAREBOOST_BROWSER says that everything is there."""
+    if os.environ.get("SHAREBOOST_BROWSER") == "required":
+        pytest.fail(f"{what}, and SHAREBOOST_BROWSER=required", pytrace=False)
+    pytest.skip(what)
+
+
 @pytest.fixture(scope="session")
 def browser():
     """The system's Chromium, without a window."""
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        pytest.skip(f"none of {', '.join(NAMES)} is installed")
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    with playwright.sync_playwright() as driver:
+        do_without(f"none of {', '.join(NAMES)} is installed")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        do_without("playwright is not installed")
+    with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=found, args=list(OPTIONS))
         yield browser
         browser.close()
@@ -75,5 +85,5 @@ def axe():
     installed = ARTEFACTS / "axe" / "node_modules" / "axe-core" / "axe.min.js"
     path = Path(os.environ.get("SHAREBOOST_AXE", installed))
     if not path.is_file():
-        pytest.skip("axe-core is not there: npm install --prefix .artifacts/axe axe-core")
+        do_without("axe-core is not there: npm install --prefix .artifacts/axe axe-core")
     return path.read_text()

@@ -10,6 +10,8 @@ from sklearn.datasets import load_digits
 from shareboost import ShareBoostClassifier
 from shareboost.pools import Templates
 from shareboost.report import report_data, write_report
+from shareboost.report.page import page_of
+from shareboost.sharing import LEAST_SHARE
 
 HOSTILE = "<script>alert('name')</script>"
 EVIL_CLASS = "<img src=x onerror=alert('class')>"
@@ -119,8 +121,9 @@ def test_features_speak_for_the_classes_of_their_largest_weights(opened, of_colu
         model = data["models"][index]
         rows = page.locator("#feature-table tbody tr").all()
         for row, place, weights in zip(rows, model["features"], model["weights"], strict=True):
-            loud = np.abs(weights) >= 0.5 * np.abs(weights).max()
-            clear = np.abs(np.abs(weights) / np.abs(weights).max() - 0.5) > 0.02
+            shares = np.abs(weights) / np.abs(weights).max()
+            loud = shares >= LEAST_SHARE
+            clear = np.abs(shares - LEAST_SHARE) > 0.02
             feature = data["features"][place]
             assert row.locator("td").nth(0).inner_text() == str(feature["round"])
             assert row.locator(".name").inner_text() == feature["name"]
@@ -152,6 +155,53 @@ def test_a_press_on_the_curve_goes_there(opened, of_columns):
     assert page.locator(".tip").inner_text().count("1 feature") == 1
     page.mouse.click(box["x"] + 62, box["y"] + 100)
     assert page.locator("#now").inner_text().startswith("1 feature ")
+
+
+def one_column(errors, tmp_path):
+    """A page of models with those errors, for what the curve makes of them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, len(errors)))
+    y = (X.sum(axis=1) > 0).astype(int)
+    clf = ShareBoostClassifier(len(errors)).fit(X, y)
+    data = report_data(clf, X, y)
+    for model, error in zip(data["models"], errors, strict=True):
+        model.update(error=error, interval=[error / 2, error + 0.05])
+    path = tmp_path / "report.html"
+    path.write_text(page_of(data, clf))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("errors", "words"),
+    [
+        ((0.3, 0.1, 0.2), "falls from 30.0% with 1 feature to 20.0% with 3 features."),
+        ((0.1, 0.3, 0.2), "rises from 10.0% with 1 feature to 20.0% with 3 features."),
+        ((0.2, 0.3, 0.2), "is 20.0% with 1 feature and with 3 features."),
+        ((0.2,), "is 20.0% with 1 feature."),
+    ],
+)
+def test_the_curve_says_where_it_goes(opened, tmp_path, errors, words):
+    page = opened(one_column(errors, tmp_path))
+    label = page.locator("#chart svg").get_attribute("aria-label")
+    assert label.startswith(f"Held-out error {words}")
+
+
+@pytest.mark.parametrize("errors", [(0.4, 0.2, 0.01, 0.0), (0.4, 0.2, 0.02, 0.01), (0.0, 0.0)])
+def test_no_error_has_a_line_of_its_own_on_the_logarithmic_scale(opened, tmp_path, errors):
+    page = opened(one_column(errors, tmp_path))
+    page.locator("#log").check()
+    points = page.locator("#chart polyline.held-out").get_attribute("points").split()
+    y = [float(point.partition(",")[2]) for point in points]
+    axis = float(page.locator("#chart line.axis").get_attribute("y1"))
+    assert [at == axis for at in y] == [error == 0 for error in errors]
+    gap = page.locator("#chart line.break")
+    assert gap.count() == (0.0 in errors)
+    labels = page.locator("#chart text.tick[text-anchor=end]").all_text_contents()
+    assert ("0%" in labels) == (0.0 in errors)
+    positive = [at for at, error in zip(y, errors, strict=True) if error > 0]
+    assert positive == sorted(positive)
+    if gap.count():
+        assert all(at < float(gap.get_attribute("y1")) for at in positive)
 
 
 def test_the_table_is_sorted_and_filtered(opened, of_columns):
@@ -275,6 +325,40 @@ def test_misclassified_images_are_those_of_the_model_and_are_explained(opened, o
     page.locator("#error-list button").first.click()
     taken_for = page.locator("#error-list .caption").first.inner_text().partition(" → ")[2]
     assert page.locator("#verdict strong").inner_text() == taken_for
+
+
+def test_an_image_of_an_earlier_model_is_explained_by_the_model_that_is_named(opened, of_images):
+    path, data = of_images
+    page = opened(path)
+    go_to(page, 5)
+    errors = data["images"]["errors"]
+    shown = [one for one in errors if data["classes"][one["predicted"][5]] != one["label"]][:120]
+    place, changed = next(
+        (i, one) for i, one in enumerate(shown) if one["predicted"][5] != one["predicted"][39]
+    )
+    assert "the model of 40 features, which may take it for another" in (
+        page.locator("#errors-note").inner_text()
+    )
+    page.locator("#error-list button").nth(place).click()
+    taken_for = data["classes"][changed["predicted"][39]]
+    verdict = page.locator("#verdict").inner_text()
+    assert verdict == f"The model of 40 features takes it for {taken_for}."
+
+
+@pytest.mark.parametrize("key", ["Escape", "Backspace"])
+def test_a_stroke_that_is_taken_back_while_it_is_drawn_ends(opened, of_images, key):
+    page = opened(of_images[0])
+    pad = page.locator("#pad")
+    pad.scroll_into_view_if_needed()
+    pad.focus()
+    box = pad.bounding_box()
+    page.mouse.move(box["x"] + 50, box["y"] + 50)
+    page.mouse.down()
+    page.keyboard.press(key)
+    page.mouse.move(box["x"] + 80, box["y"] + 90)
+    settle(page)
+    assert page.locator("#verdict").inner_text() == "Nothing drawn yet."
+    page.mouse.up()
 
 
 def test_the_drawing_is_scaled_and_centred_as_the_images_are(opened, of_images):

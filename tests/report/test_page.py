@@ -157,6 +157,31 @@ def test_files_that_are_there_are_refused_before_any_work(clf, rows, tmp_path):
     assert (tmp_path / "a.json").read_text() != "mine"
 
 
+@pytest.mark.parametrize("other", ["a.html", "./folder/../a.html", "link.html"])
+def test_one_file_for_both_is_refused_before_any_work(tmp_path, other):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "a.html").write_text("mine")
+    (tmp_path / "link.html").symlink_to(tmp_path / "a.html")
+    with pytest.raises(ValueError, match="is the file of path"):
+        write_report(
+            *(None, None, None, tmp_path / "a.html"),
+            json_path=tmp_path / other,
+            overwrite=True,
+        )
+    assert (tmp_path / "a.html").read_text() == "mine"
+
+
+def test_bars_are_shown_where_they_are_asked_for(clf, rows, tmp_path, capsys):
+    train = {"X_train": rows[0], "y_train": rows[1]}
+    write_report(clf, *rows, tmp_path / "a.html", **train)
+    assert capsys.readouterr().err == ""
+    write_report(clf, *rows, tmp_path / "b.html", **train, verbose=1)
+    shown = capsys.readouterr().err
+    for what in ("classifying held-out rows", "classifying training rows", "counting costs"):
+        assert what in shown
+    assert shown.count("3/3") == 2
+
+
 def test_a_model_of_other_features_has_no_exported_model_in_its_page(clf, rows):
     page = page_of(report_data(clf, *rows), clf)
     assert len(re.findall(r'<script type="module">', page)) == 1

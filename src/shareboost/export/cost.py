@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..arguments import one_of
 from ..frames import pandas_for
 from ..path_of_one import PathOfOne
+from ..progress import track
 from .c.layout import Layout, layout_of
 from .c.quantisation import LARGEST_CODE
 from .c.step import Form, Step
@@ -117,7 +118,8 @@ def cost_report(model: Any, weights: str = "float32", input_type: str = "float32
     path = model.path_
     start = [] if isinstance(path, PathOfOne) else [0]
     counts = np.unique([*start, *path.n_features.tolist()])
-    layouts = [layout_of(plan_of(model.at(int(t))), form) for t in counts]
+    every = track(counts.tolist(), "counting costs", counts.size)
+    layouts = [layout_of(plan_of(model.at(t)), form) for t in every]
     return CostReport(
         counts.astype(np.intp),
         np.array([layout.starts[-1] for layout in layouts], dtype=np.intp),

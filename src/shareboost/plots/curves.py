@@ -114,6 +114,11 @@ def plot_cost(
 def _by_name(clf: Any, of: str) -> dict[str, Predictor]:
     """Return fitted classifiers by name; a single one has the empty name."""
     models = dict(clf) if isinstance(clf, Mapping) else {"": clf}
+    if not models:
+        raise ValueError(
+            f"clf is an empty dict: {of} takes a fitted classifier of shareboost, or a dict of "
+            "them."
+        )
     for model in models.values():
         if not isinstance(model, Predictor):
             raise TypeError(

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, image_shape_of_rows
-from ..comparison import labels_of_rows
+from ..comparison import check_has_path, labels_of_rows
 from ..prediction import Predictor
 from ..template_pictures import image_shape_of, side_by_side, template_pictures
 from ..validation import on_host
@@ -48,10 +47,10 @@ def plot_templates(
     Returns
     -------
     matplotlib Axes
-        Each picture is over its own largest magnitude, grey at zero; a mask is black where it
-        is 0. The channels of a template are side by side.
+        Each picture is over its own largest magnitude; high values are dark. A template
+        is grey at zero, a mask white where it is 0. The channels of a template are side by side.
     """
-    check_is_fitted(clf)
+    check_has_path(clf)
     n_templates = at_least("n_templates", n_templates, 1, "plot_templates")
     across = at_least("across", across, 1, "plot_templates")
     features = clf.path_.features.take(clf.path_.places(clf.selected_)[0])
@@ -74,7 +73,7 @@ def draw_templates(ax: Axes, pairs: Sequence[tuple[Picture, Picture]], across: i
     pictures = []
     for template, mask in pairs:
         pictures += [_enlarged(template, side), _enlarged(2 * mask / mask.max() - 1, side)]
-    ax.imshow(_sheet(pictures, 2 * across, side), cmap="gray", vmin=-1, vmax=1)
+    ax.imshow(_sheet(pictures, 2 * across, side), cmap="gray_r", vmin=-1, vmax=1)
     ax.set_axis_off()
 
 

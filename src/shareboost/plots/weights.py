@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
+from ..comparison import check_has_path
 from ..prediction import Predictor
 from ..sharing import sharing
 from .axes import axes_of
@@ -47,7 +47,7 @@ def plot_sharing(
     -------
     matplotlib Axes
     """
-    check_is_fitted(clf)
+    check_has_path(clf)
     path = clf.path_
     W = sharing(path, path.step(clf.selected_.size))[:n_features]
     places = path.places(clf.selected_)[0][:n_features]

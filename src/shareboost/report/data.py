@@ -12,6 +12,7 @@ from ..comparison import labels_of_rows, n_columns_read
 from ..model_path import ModelPath
 from ..path_of_one import PathOfOne
 from ..prediction import Predictor
+from ..progress import track
 from ..resampling.agreement import NORMAL_QUANTILE
 from ..running_costs import running_costs
 from ..sharing import sharing
@@ -103,7 +104,8 @@ def _staged_places(clf: Predictor, X: Any, told: list[int]) -> NDArray[np.intege
     """Return the place in ``classes_`` of what those models predict, (models, rows)."""
     kind = np.min_scalar_type(clf.classes_.size)
     wanted = set(told)
-    staged = (on_host(found) for i, found in enumerate(clf.staged_predict(X)) if i in wanted)
+    every = track(clf.staged_predict(X), "classifying held-out rows", len(clf.path_))
+    staged = (on_host(found) for i, found in enumerate(every) if i in wanted)
     return np.stack([np.searchsorted(clf.classes_, labels).astype(kind) for labels in staged])
 
 
@@ -132,7 +134,8 @@ def _train_errors(
         yield from [None] * len(told)
     else:
         wanted = set(told)
-        for i, found in enumerate(clf.staged_predict(X_train)):
+        every = track(clf.staged_predict(X_train), "classifying training rows", len(clf.path_))
+        for i, found in enumerate(every):
             if i in wanted:
                 yield float(np.mean(on_host(found) != labels))
 

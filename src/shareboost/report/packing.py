@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sharing import LEAST_SHARE
 from .numbers import rounded
 
 # Of a model's weights, coded by the square root of their magnitude: small ones stay apart.
@@ -27,6 +28,7 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
     }
     return {
         **data,
+        "least_share": LEAST_SHARE,
         "models": {
             **columns,
             "interval": rounded(np.array([model["interval"] for model in models]), 4),

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from ..files import check_target, write_whole
 from ..prediction import Predictor
+from ..progress import progress_bars
 from .data import report_data
 from .packing import packed
 
@@ -49,6 +50,7 @@ def write_report(
     title: str | None = None,
     json_path: str | os.PathLike[str] | None = None,
     overwrite: bool = False,
+    verbose: int = 0,
 ) -> None:
     """Write a report of a fitted classifier, to be looked at in a browser.
 
@@ -70,9 +72,13 @@ def write_report(
         Where to write ``report_data`` of the same, as JSON.
     overwrite : bool, default=False
         Whether files that are there already may be replaced.
+    verbose : int, default=0
+        1 shows progress bars on the standard error stream.
 
     Raises
     ------
+    ValueError
+        Where both files are the same; before any work is done.
     FileExistsError
         Where there is a file and it may not be replaced; before any work is done.
     OSError
@@ -95,7 +101,12 @@ def write_report(
     """
     for target in [path] if json_path is None else [path, json_path]:
         check_target(target, overwrite)
-    data = report_data(clf, X, y, X_train=X_train, y_train=y_train, title=title)
+    if json_path is not None and os.path.realpath(path) == os.path.realpath(json_path):
+        raise ValueError(
+            f"json_path={os.fspath(json_path)!r} is the file of path: write_report takes another."
+        )
+    with progress_bars(bool(verbose)):
+        data = report_data(clf, X, y, X_train=X_train, y_train=y_train, title=title)
     page = page_of(data, clf)
     if json_path is not None:
         plain = json.dumps(data, ensure_ascii=False, allow_nan=False)

@@ -4,6 +4,8 @@ import { byId, count, counted, element, percent, svgElement } from "./elements.j
 
 const MARGIN = { top: 14, right: 18, bottom: 44, left: 58 };
 const HEIGHT = 320;
+const ZERO_GAP = 24; // from no error up to the smallest that a logarithmic scale shows
+const NO_ERROR = 1e-12;
 
 export class Curve {
   /**
@@ -26,10 +28,7 @@ export class Curve {
     );
     this.svg = svgElement("svg", {
       role: "img",
-      "aria-label":
-        `Held-out error falls from ${percent(error[0])} with ${counted(n[0], "feature")} ` +
-        `to ${percent(error.at(-1))} with ${counted(n.at(-1), "feature")}. ` +
-        "The slider reads it out.",
+      "aria-label": `Held-out error ${summary(error, n)}. The slider reads it out.`,
     });
     this.tip = element("div", { class: "tip", hidden: true, "aria-hidden": "true" });
     byId("chart").append(this.svg, this.tip);
@@ -94,20 +93,34 @@ export class Curve {
     );
     const shown = error.filter((e) => e > 0);
     // Training errors may go below.
-    const least = this.logarithmic ? Math.min(...shown, 1) / 1.6 : 0;
+    const least = this.logarithmic ? Math.min(...shown, most) / 1.6 : 0;
     this.low = least;
+    const isNone = (e) => e !== null && e < NO_ERROR;
+    this.hasZero = this.logarithmic && [...error, ...train].some(isNone);
+    this.floor = this.hasZero ? bottom - ZERO_GAP : bottom; // of the logarithms
     this.high = this.logarithmic ? most * 1.1 : most * 1.05;
     const scale = this.logarithmic ? (e) => Math.log(Math.max(e, least)) : (e) => e;
     const [a, b] = [scale(this.low), scale(this.high)];
-    this.y = (e) => bottom - ((scale(e) - a) / (b - a)) * (bottom - MARGIN.top);
+    this.y = (e) =>
+      this.hasZero && isNone(e)
+        ? bottom
+        : this.floor - ((scale(e) - a) / (b - a)) * (this.floor - MARGIN.top);
   }
 
   axes() {
     const bottom = HEIGHT - MARGIN.bottom;
     const right = this.width - MARGIN.right;
     const ticks = this.logarithmic
-      ? logarithmicTicks(this.low, this.high)
+      ? [...(this.hasZero ? [0] : []), ...logarithmicTicks(this.low, this.high)]
       : linearTicks(0, this.high, 5);
+    if (this.hasZero)
+      this.add("line", {
+        class: "break",
+        x1: MARGIN.left,
+        x2: right,
+        y1: this.floor,
+        y2: this.floor,
+      });
     for (const tick of ticks) {
       const y = this.y(tick);
       this.add("line", { class: "grid", x1: MARGIN.left, x2: right, y1: y, y2: y });
@@ -180,6 +193,16 @@ export class Curve {
     this.tip.style.left = `${left}px`;
     this.tip.style.top = `${Math.max(0, this.y(error[i]) * share - this.tip.offsetHeight - 12)}px`;
   }
+}
+
+/** What the curve does from its first model to its last, in words. */
+function summary(error, n) {
+  const [first, last] = [percent(error[0]), percent(error.at(-1))];
+  const [few, many] = [counted(n[0], "feature"), counted(n.at(-1), "feature")];
+  if (error.length === 1) return `is ${last} with ${many}`;
+  if (error.at(-1) === error[0]) return `is ${last} with ${few} and with ${many}`;
+  const does = error.at(-1) < error[0] ? "falls" : "rises";
+  return `${does} from ${first} with ${few} to ${last} with ${many}`;
 }
 
 function key(kind, text) {

@@ -106,11 +106,11 @@ export class Features {
   }
 
   show(model) {
-    const { k, classes } = this.report;
+    const { k, classes, least_share: leastShare } = this.report;
     this.shown = model.features.map((place, i) => {
       const row = this.rows[place];
       const weights = model.weights.subarray(i * k, (i + 1) * k);
-      const { speaksFor, speaksAgainst } = voices(weights);
+      const { speaksFor, speaksAgainst } = voices(weights, leastShare);
       row.strength = weights.reduce((most, w) => Math.max(most, Math.abs(w)), 0);
       row.heard = [...speaksFor, ...speaksAgainst];
       row.cells.strength.textContent = short(row.strength);

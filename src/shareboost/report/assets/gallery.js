@@ -90,11 +90,13 @@ export class Errors {
         "the label, then what it is taken for."
       : "No held-out image is misclassified.";
     if (model.wrong && this.explain) {
+      const chosen = counted(this.report.model(this.report.chosen).nFeatures, "feature");
       byId("errors-note").append(
         element(
           "span",
           { class: "screen" },
-          " Press one to see, at the pad below, which templates decide.",
+          ` Press one to see, at the pad below, which templates decide in the model of ${chosen}` +
+            `${model.index === this.report.chosen ? "." : ", which may take it for another class."}`,
         ),
       );
     }

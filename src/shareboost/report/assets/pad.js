@@ -19,10 +19,10 @@ export class Pad {
     this.pen = { x: 0.5, y: 0.5, isDown: false, isUsed: false };
     this.canvas = byId("pad");
     byId("draw").hidden = false;
-    const used = counted(report.model(report.chosen).nFeatures, "feature");
+    this.used = counted(report.model(report.chosen).nFeatures, "feature");
     byId("draw-note").textContent =
-      `The model of ${used} itself runs in this page, as exported to JavaScript: ` +
-      "what you draw goes nowhere.";
+      `The model of ${this.used} itself runs in this page, as exported to JavaScript: ` +
+      "what you draw goes nowhere. It does not follow the slider.";
     const pointer = {
       pointerdown: "begin",
       pointermove: "go",
@@ -100,14 +100,20 @@ export class Pad {
 
   undo() {
     this.strokes.pop();
-    this.pen.isDown = false;
+    this.lift();
     this.update();
   }
 
   clear() {
     this.strokes = [];
-    this.pen.isDown = false;
+    this.lift();
     this.update();
+  }
+
+  /** End the stroke that keys or a pointer are drawing, which is there no more. */
+  lift() {
+    this.pen.isDown = false;
+    this.drawing = false;
   }
 
   /** Show an image that is not drawn here. */
@@ -190,7 +196,11 @@ export class Pad {
       this.lines[q].classList.toggle("best", q === best);
     });
     const name = this.report.classes[best];
-    byId("verdict").replaceChildren("It is taken for ", element("strong", {}, name), ".");
+    byId("verdict").replaceChildren(
+      `The model of ${this.used} takes it for `,
+      element("strong", {}, name),
+      ".",
+    );
     tellFired(this.report, row, shares, this.exported.contributions(row, best), name);
   }
 }

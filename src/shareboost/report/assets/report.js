@@ -83,14 +83,15 @@ export class Report {
 }
 
 /**
- * The classes that a feature speaks for and against, the strongest first: those whose weight is at
- * least half as large as its largest.
+ * The classes that a feature speaks for and against, the strongest first.
  *
  * @param {Float64Array} weights - Of one feature, a number a class.
+ * @param {number} leastShare - Of its largest weight, what a weight must be to count.
  */
-export function voices(weights) {
+export function voices(weights, leastShare) {
   const largest = weights.reduce((most, w) => Math.max(most, Math.abs(w)), 0);
-  const loud = [...weights.keys()].filter((q) => largest && Math.abs(weights[q]) >= largest / 2);
+  const least = leastShare * largest;
+  const loud = [...weights.keys()].filter((q) => largest && Math.abs(weights[q]) >= least);
   loud.sort((a, b) => Math.abs(weights[b]) - Math.abs(weights[a]));
   return {
     speaksFor: loud.filter((q) => weights[q] > 0),
