@@ -25,7 +25,7 @@ def round_trip(**parameters):
     "value",
     [
         *(None, True, 3, -7, 0.1, 1e-300, "cuda:1", "ä", [], [1, [2.5, "x"]], (1, (2, 3))),
-        *({"a": 1.0, 2: "b", (1, 2): None}, {}, SmoothL1(50.0), SmoothLinf1(), Frobenius()),
+        *({"a": 1.0, 2: "b", 2.5: None}, {}, SmoothL1(50.0), SmoothLinf1(), Frobenius()),
     ],
     ids=repr,
 )
