@@ -64,6 +64,16 @@ def test_a_test_file_is_measured_as_python_does(run, folder, iris_frame, iris, t
     assert np.array_equal(path.validation_scores, own.path_.validation_scores)
 
 
+def test_the_format_is_that_of_the_test_file_too(run, folder, tmp_path):
+    (tmp_path / "w.dat").write_bytes((folder / "iris.csv").read_bytes())
+    found = run(
+        *("fit", tmp_path / "w.dat", "--format", "csv", "--test", tmp_path / "w.dat"),
+        *("--target", "species", "--features", 1, "--out", tmp_path / "m.json"),
+    )
+    assert found.exit_code == 0, found.stderr
+    assert "of 150 held-out rows" in found.stdout
+
+
 def test_cross_validation_chooses_as_python_does(run, folder, iris, tmp_path):
     found = run(
         *("fit", folder / "iris.csv", "--target", "species", "--features", 4, "--cv"),
@@ -156,6 +166,7 @@ def test_a_file_that_is_there_stays_without_force(run, folder, tmp_path, refused
 
 CSV = {
     "twice": ("a,a,b\n1,2,x\n", "'a'"),
+    "nameless": (",a,b\n0,1,x\n1,2,y\n", "Column 1 of"),
     "empty": ("", "is empty"),
     "header": ("a,b\n", "no rows"),
     "one_class": ("a,b\n1,x\n2,x\n", "one class alone, 'x'"),

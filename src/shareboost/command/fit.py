@@ -109,17 +109,19 @@ def fit(
     - `zcat big.csv.gz | shareboost fit - --target y --out - > model.json`
     """
     from . import fitting
+    from .models import check_stdin_once
     from .tables.sources import source_of
     from .tables.survey import TextChoice
     from .tables.training import Asked
 
     _check_choices(pool, text, test, holdout)
+    check_stdin_once(DATA=data, **{"--test": test})
     check_output(out, force)
     asked = Asked(target, TextChoice(text == "one-hot", levels), tuple(drop or ()), holdout, seed)
     wishes = fitting.Wishes(
         features, pool, cv, swap, costs, budget, tuple(include or ()), tuple(exclude or ())
     )
-    test_source = None if test is None else source_of(test, None)
+    test_source = None if test is None else source_of(test, format_)
     found = fitting.fitted(source_of(data, format_), asked, wishes, test_source, shows_bars())
     if found is None:
         say("Interrupted before the first round was finished: nothing was written.")

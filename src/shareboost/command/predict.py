@@ -34,10 +34,11 @@ def predict(
     - `cat new.csv | shareboost predict model.json - | sort | uniq -c`
     """
     from ..progress import progress_bars
-    from .models import loaded
+    from .models import check_stdin_once, loaded
     from .tables.prediction import blocks_for
     from .tables.sources import source_of
 
+    check_stdin_once(MODEL=model, DATA=data)
     check_output(out, force)
     clf = loaded(model)
     source = source_of(data, format_)

@@ -82,8 +82,14 @@ def _from_columns(table: Columnar, asked: Asked) -> Training:
                 f"{option} names {listed(missing)}, which {name} has not. It has "
                 f"{listed(list(kinds))}{_separator_hint(list(kinds))}."
             )
+    place = {column: number for number, column in enumerate(kinds, 1)}
     for column in (asked.target, *asked.drop):
         kinds.pop(column, None)
+    if "" in kinds:
+        raise CommandError(
+            f"Column {place['']} of {name} has no name in the header: give it a name, or leave it "
+            "out of the file (pandas writes its index so unless index=False)."
+        )
     if not kinds:
         raise CommandError(f"{name} has no column beside {asked.target!r} to learn from.")
     found = survey(table, kinds, asked.target, asked.text)
