@@ -84,6 +84,36 @@ def test_cross_validation_chooses_as_python_does(run, folder, iris, tmp_path):
     assert np.array_equal(load_model(tmp_path / "m.json").coef_, own.coef_)
 
 
+def test_rows_held_out_of_cross_validation_measure_every_round(run, iris_frame, iris, tmp_path):
+    table = iris_frame.drop(columns="colour")
+    table[:100].to_csv(tmp_path / "train.csv", index=False)
+    table[100:].to_csv(tmp_path / "test.csv", index=False)
+    found = run(
+        *("fit", tmp_path / "train.csv", "--target", "species", "--features", 3, "--cv"),
+        *("--test", tmp_path / "test.csv", "--out", tmp_path / "m.json"),
+    )
+    assert found.exit_code == 0, found.stderr
+    clf = load_model(tmp_path / "m.json")
+    X, y = iris
+    own = ShareBoostClassifier(clf.selected_.size)
+    own.fit(X[:100], y[:100], eval_set=(X[100:], y[100:]))
+    assert clf.path_.validation_scores.tolist() == own.path_.validation_scores.tolist()
+
+
+def test_an_interrupt_among_the_folds_says_that_nothing_was_written(
+    run, folder, tmp_path, monkeypatch
+):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ShareBoostCV, "_curves", interrupted)
+    out = tmp_path / "m.json"
+    found = run("fit", folder / "iris.csv", "--target", "species", "--cv", "--out", out)
+    assert found.exit_code == 130
+    assert found.stderr == "Interrupted during cross-validation: nothing was written.\n"
+    assert not out.exists()
+
+
 @pytest.mark.parametrize("suffix", ["csv", "json"])
 def test_costs_and_a_budget_steer_the_choice(run, folder, tmp_path, suffix):
     prices = {"petal_length": 100, "petal_width": 100, "sepal_length": 1, "sepal_width": 1}

@@ -100,7 +100,8 @@ def fit(
 ) -> None:
     """Choose a few features of a table and train a classifier on them.
 
-    Ctrl-C ends the rounds early: the finished ones are saved.
+    Ctrl-C ends the rounds early: the finished ones are saved. During the folds of --cv there is
+    nothing yet to save.
 
     - `shareboost fit iris.csv --target species`
     - `shareboost fit genes.parquet --target tumour --features 10 --holdout 0.2 --out genes.json`
@@ -124,7 +125,8 @@ def fit(
     test_source = None if test is None else source_of(test, format_)
     found = fitting.fitted(source_of(data, format_), asked, wishes, test_source, shows_bars())
     if found is None:
-        say("Interrupted before the first round was finished: nothing was written.")
+        when = "during cross-validation" if cv else "before the first round was finished"
+        say(f"Interrupted {when}: nothing was written.")
         raise typer.Exit(INTERRUPTED)
     with output(out, force) as file:
         file.write(fitting.content(found.clf, model_only))

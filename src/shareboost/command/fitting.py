@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,12 @@ def fitted(
     evaluation = None if held_out is None else (rows.named(held_out[0]), held_out[1])
     interrupted = False
     try:
-        clf.fit(X, rows.y, **({} if wishes.cv else {"eval_set": evaluation}))
+        if wishes.cv:
+            clf.fit(X, rows.y)
+            if evaluation is not None:
+                _measure_rounds(clf, *evaluation)
+        else:
+            clf.fit(X, rows.y, eval_set=evaluation)
     except KeyboardInterrupt:
         if not hasattr(clf, "coef_"):
             return None
@@ -106,6 +111,17 @@ def fitted(
     if rows.inputs is not None and rows.inputs.levels is not None:
         clf.levels_in_ = rows.inputs.levels
     return Fitted(clf, interrupted, (X, rows.y), evaluation)
+
+
+def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
+    """Set the held-out score of every round, which cross-validation does not measure."""
+    path = clf.path_
+    scores = [clf.at(t).score(X, y) for t in range(1, len(path) + 1)]
+    path.rounds = [
+        replace(round_, validation=score) for round_, score in zip(path.rounds, scores, strict=True)
+    ]
+    if path.finish is not None:
+        path.finish = replace(path.finish, validation=scores[-1])
 
 
 def content(clf: Any, model_only: bool) -> bytes:
