@@ -12,6 +12,7 @@ from ..pools import takes_nan
 from ..progress import progress_bars
 from ..resampling.cv import ShareBoostCV
 from .errors import CommandError, listed
+from .images import TemplateOptions
 from .outputs import printable
 from .prices import read_prices
 from .tables.inputs import Inputs, columns_with_gaps
@@ -34,12 +35,13 @@ class Wishes:
     budget: float | None
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    templates: TemplateOptions
 
     def classifier(self, inputs: Inputs | None, n_columns: int, verbose: bool) -> Any:
         """Return the classifier to fit."""
         parameters: dict[str, Any] = {
             "n_features": self.features,
-            "pool": self.pool,
+            "pool": self.templates.pool(n_columns) if self.pool == "templates" else self.pool,
             "swap": self.swap,
             "budget": self.budget,
             "include": _encoded(self.include, inputs) or None,
@@ -108,6 +110,10 @@ def fitted(
         if not hasattr(clf, "coef_"):
             return None
         interrupted = True
+    except ValueError as error:
+        if str(error).startswith("n_templates="):
+            raise CommandError(f"--templates does not fit: {error}") from None
+        raise
     if rows.inputs is not None and rows.inputs.levels is not None:
         clf.levels_in_ = rows.inputs.levels
     return Fitted(clf, interrupted, (X, rows.y), evaluation)
