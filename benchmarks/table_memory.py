@@ -4,8 +4,8 @@
 
 Writes three tables to a temporary folder: 50 columns of 7 digits, 300 columns of one digit, and
 those with one column of decimals. Prints a Markdown table of the largest resident memory of
-`shareboost fit --holdout 0.2` and of `shareboost predict`, each a process of its own. Runs on
-Linux; needs the extra "command".
+`shareboost fit --holdout 0.2`, `predict` and `report`, and of `fit --test` with the same file again
+to test on, each a process of its own. Runs on Linux; needs the extra "command".
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from time import perf_counter
 import numpy as np
 
 COMMAND = [sys.executable, "-c", "from shareboost.command import app; app()"]
+COMMANDS = ("fit", "predict", "report", "fit --test")
 N_CLASSES = 5
 BLOCK = 10_000  # rows, written again and again with other labels
 
@@ -57,17 +58,24 @@ def measured(*words: str) -> tuple[float, float]:
 
 
 def main(options: argparse.Namespace) -> None:
-    print("| table | file, GB | fit, GB | fit, s | predict, GB | predict, s |")
-    print("|---|---|---|---|---|---|")
+    heads = [f"{name}, {unit}" for name in COMMANDS for unit in ("GB", "s")]
+    print(f"| table | file, GB | {' | '.join(heads)} |")
+    print("|---" * (2 + len(heads)) + "|")
     with tempfile.TemporaryDirectory() as folder:
         for kind in ("digits", "short", "mixed"):
             path, model = Path(folder, f"{kind}.csv"), Path(folder, f"{kind}.json")
             write(path, kind, options.gigabytes * 1e9)
             size = path.stat().st_size / 1e9
-            words = ("--target", "label", "--features", str(options.features), "--holdout", "0.2")
-            fit = measured("fit", str(path), *words, "--out", str(model))
-            predict = measured("predict", str(model), str(path))
-            cells = (size, *fit, *predict)
+            target = ("--target", "label")
+            words = ("fit", str(path), *target, "--features", str(options.features), "--out")
+            page = str(Path(folder, f"{kind}.html"))
+            cells = (
+                size,
+                *measured(*words, str(model), "--holdout", "0.2"),
+                *measured("predict", str(model), str(path)),
+                *measured("report", str(model), "--data", str(path), *target, "--out", page),
+                *measured(*words, str(Path(folder, f"{kind}2.json")), "--test", str(path)),
+            )
             print(f"| {kind} | " + " | ".join(f"{cell:.2f}" for cell in cells) + " |", flush=True)
             path.unlink()
     seconds = min(measured("--help")[1] for _ in range(5))

@@ -250,3 +250,20 @@ def test_a_warm_start_takes_another_way_of_saying_the_same(digits):
     clf.set_params(n_features=3, alpha=0.0, penalty=SmoothL1(), include=np.array([3]))
     clf.set_params(pool=Columns(), verbose=0, max_iter=900).fit(X, y)
     assert clf.selected_.size == 3
+
+
+def test_arrivals_are_the_atoms_that_each_round_is_the_first_to_use():
+    rng = np.random.default_rng(7)
+    Z = rng.normal(size=(150, 3))
+    y = (Z @ rng.normal(size=(3, 4))).argmax(axis=1)
+    X = np.c_[Z[:, 0] + Z[:, 1], Z, Z[:, 1] + Z[:, 2], Z.sum(axis=1), rng.normal(size=(150, 2))]
+    path = ShareBoostClassifier(5, swap=True).fit(X, y).path_
+    steps = list(path)
+    assert any(step.atom not in step.atoms for step in steps)  # swapped out at once
+    first = {
+        atom: min(i for i, step in enumerate(steps) if atom in step.atoms)
+        for atom in range(8)
+        if any(atom in step.atoms for step in steps)
+    }
+    found = {atom: i for i, atoms in enumerate(path.arrivals()) for atom in atoms}
+    assert found == first

@@ -91,6 +91,19 @@ class ModelPath(ABC):
         """Time since the run began, of each model."""
         return np.array([step.seconds for step in self], dtype=np.float64)
 
+    def arrivals(self) -> list[tuple[int, ...]]:
+        """Return, for each model, the atoms in use that no model before it used.
+
+        A round of swaps may bring in several or none; an atom that it swapped out again at
+        once is not among them.
+        """
+        known: set[int] = set()
+        found = []
+        for step in self:
+            found.append(tuple(atom for atom in step.atoms if atom not in known))
+            known.update(step.atoms)
+        return found
+
     def at(self, t: int) -> Model:
         """Return the model of ``t`` atoms; where there is none, the last of fewer."""
         return self.model(self.step(t))

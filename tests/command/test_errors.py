@@ -14,7 +14,10 @@ def test_a_fault_of_the_program_is_told_as_such(run, model, monkeypatch, refused
 
     monkeypatch.setattr(models, "loaded", broken)
     refused(run("explain", model), "ZeroDivisionError: by nothing", "--debug shows where")
-    assert isinstance(run("explain", model, "--debug").exception, ZeroDivisionError)
+    shown = run("explain", model, "--debug")
+    assert shown.exit_code == 2
+    assert "Traceback" in shown.stderr
+    assert "ZeroDivisionError: by nothing" in shown.stderr
 
 
 def test_a_missing_library_is_one_line_that_names_the_extra(

@@ -64,6 +64,16 @@ def test_a_test_file_is_measured_as_python_does(run, folder, iris_frame, iris, t
     assert np.array_equal(path.validation_scores, own.path_.validation_scores)
 
 
+def test_the_format_is_that_of_the_test_file_too(run, folder, tmp_path):
+    (tmp_path / "w.dat").write_bytes((folder / "iris.csv").read_bytes())
+    found = run(
+        *("fit", tmp_path / "w.dat", "--format", "csv", "--test", tmp_path / "w.dat"),
+        *("--target", "species", "--features", 1, "--out", tmp_path / "m.json"),
+    )
+    assert found.exit_code == 0, found.stderr
+    assert "of 150 held-out rows" in found.stdout
+
+
 def test_cross_validation_chooses_as_python_does(run, folder, iris, tmp_path):
     found = run(
         *("fit", folder / "iris.csv", "--target", "species", "--features", 4, "--cv"),
@@ -72,6 +82,36 @@ def test_cross_validation_chooses_as_python_does(run, folder, iris, tmp_path):
     own = ShareBoostCV(4).fit(*iris)
     assert f"chose {own.best_n_features_} features" in found.stdout
     assert np.array_equal(load_model(tmp_path / "m.json").coef_, own.coef_)
+
+
+def test_rows_held_out_of_cross_validation_measure_every_round(run, iris_frame, iris, tmp_path):
+    table = iris_frame.drop(columns="colour")
+    table[:100].to_csv(tmp_path / "train.csv", index=False)
+    table[100:].to_csv(tmp_path / "test.csv", index=False)
+    found = run(
+        *("fit", tmp_path / "train.csv", "--target", "species", "--features", 3, "--cv"),
+        *("--test", tmp_path / "test.csv", "--out", tmp_path / "m.json"),
+    )
+    assert found.exit_code == 0, found.stderr
+    clf = load_model(tmp_path / "m.json")
+    X, y = iris
+    own = ShareBoostClassifier(clf.selected_.size)
+    own.fit(X[:100], y[:100], eval_set=(X[100:], y[100:]))
+    assert clf.path_.validation_scores.tolist() == own.path_.validation_scores.tolist()
+
+
+def test_an_interrupt_among_the_folds_says_that_nothing_was_written(
+    run, folder, tmp_path, monkeypatch
+):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ShareBoostCV, "_curves", interrupted)
+    out = tmp_path / "m.json"
+    found = run("fit", folder / "iris.csv", "--target", "species", "--cv", "--out", out)
+    assert found.exit_code == 130
+    assert found.stderr == "Interrupted during cross-validation: nothing was written.\n"
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])
@@ -156,6 +196,7 @@ def test_a_file_that_is_there_stays_without_force(run, folder, tmp_path, refused
 
 CSV = {
     "twice": ("a,a,b\n1,2,x\n", "'a'"),
+    "nameless": (",a,b\n0,1,x\n1,2,y\n", "Column 1 of"),
     "empty": ("", "is empty"),
     "header": ("a,b\n", "no rows"),
     "one_class": ("a,b\n1,x\n2,x\n", "one class alone, 'x'"),

@@ -1,5 +1,6 @@
 """The command as a program: pipes, signals, exit codes, terminals."""
 
+import json
 import os
 import signal
 import subprocess
@@ -37,6 +38,66 @@ def test_models_and_rows_go_through_pipes(program, folder, run, model):
     assert found.stdout.decode() == run("predict", model, folder / "iris.csv").stdout
 
 
+def test_a_model_goes_from_fit_to_other_commands_through_a_pipe(program, folder, tmp_path):
+    words = ("--target", "species", "--features", 2, "--out", "-")
+    written = program("fit", folder / "iris.csv", *words).stdout
+    (tmp_path / "m.json").write_bytes(written)
+    for rest in (["explain"], ["path"], ["export", "--to", "c", "--out", "-"]):
+        found = program(rest[0], "-", *rest[1:], input=written, cwd=tmp_path)
+        assert found.returncode == 0, found.stderr
+        own = program(rest[0], "m.json", *rest[1:], cwd=tmp_path)
+        assert found.stdout == own.stdout
+    found = program("explain", "-", input=b"{}")
+    assert found.returncode == 2
+    assert b"stdin is no model" in found.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["m.json"]
+
+
+@pytest.mark.parametrize("to", ["c", "js", "onnx"])
+def test_exports_go_to_stdout(program, model, tmp_path, to):
+    assert program("export", model, "--to", to, "--out", tmp_path / "m").returncode == 0
+    found = program("export", model, "--to", to, "--out", "-", cwd=tmp_path)
+    assert found.returncode == 0
+    assert found.stderr == b""
+    assert found.stdout == (tmp_path / "m").read_bytes()
+    assert not (tmp_path / "-").exists()
+
+
+def test_reports_and_their_numbers_go_to_stdout(program, model, folder, tmp_path):
+    words = ("report", model, "--data", folder / "iris.csv", "--target", "species")
+    found = program(*words, "--out", "-", cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith(b"<!doctype html>")
+    assert found.stdout.rstrip().endswith(b"</html>")
+    found = program(*words, "--out", "r.html", "--json", "-", cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert json.loads(found.stdout)["title"]
+    assert found.stderr == b"The report is in r.html.\n"
+    found = program(*words, "--out", "-", "--json", "-", cwd=tmp_path)
+    assert found.returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["r.html"]
+
+
+def test_the_demo_writes_its_page_alone_to_stdout(program, tmp_path):
+    found = program("demo", "--features", 1, "--out", "-", cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert found.stdout.startswith(b"<!doctype html>")
+    assert b"round" in found.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "-", "--test", "-", "--target", "y", "--out", "-"),
+        ("predict", "-", "-"),
+        ("report", "-", "--data", "-", "--out", "-"),
+    ],
+)
+def test_stdin_can_be_read_once(run, words, refused):
+    refused(run(*words, input="a,y\n1,2\n"), "both -", "stdin can be read once")
+
+
 def test_stdin_may_be_another_format_and_compressed(program, folder, model, iris_frame, tmp_path):
     iris_frame.to_parquet(tmp_path / "iris.parquet")
     content = (tmp_path / "iris.parquet").read_bytes()
@@ -68,7 +129,7 @@ def test_errors_are_one_line_and_exit_code_2_and_debug_shows_more(program, folde
     assert found.stdout == b""
     assert found.stderr.count(b"\n") == 1
     found = program(*words, "--debug")
-    assert found.returncode == 1
+    assert found.returncode == 2
     assert b"Traceback" in found.stderr
     assert b"ModelFormatError" in found.stderr
 

@@ -110,3 +110,25 @@ def test_a_file_that_is_no_model_is_one_line(run, folder, refused):
 def test_a_model_of_no_feature_predicts_every_row(run, model, folder, tmp_path):
     load_model(model).at(0).save(tmp_path / "none.json")
     assert len(predicted(run("predict", tmp_path / "none.json", folder / "iris.csv"))) == 150
+
+
+def test_an_interrupt_tells_whether_predictions_were_written(
+    run, model, folder, tmp_path, monkeypatch
+):
+    from shareboost.command.tables import prediction
+
+    blocks_for = prediction.blocks_for
+
+    def interrupted(*arguments):
+        yield next(blocks_for(*arguments))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(prediction, "blocks_for", interrupted)
+    found = run("predict", model, folder / "iris.csv")
+    assert found.exit_code == 130
+    assert found.stdout.count("\n") == 151
+    assert found.stderr == "Interrupted: 150 predictions were written, and the others not.\n"
+    found = run("predict", model, folder / "iris.csv", "--out", tmp_path / "p.csv")
+    assert found.exit_code == 130
+    assert found.stderr == "Interrupted: nothing was written.\n"
+    assert not list(tmp_path.iterdir())

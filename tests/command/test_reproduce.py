@@ -46,7 +46,9 @@ def test_an_error_is_one_line_without_a_traceback(tmp_path):
 
 def test_debug_shows_the_error_itself(tmp_path):
     found = run(app, ["reproduce", "pieces", "--data", str(tmp_path / "nowhere"), "--debug"])
-    assert isinstance(found.exception, FileNotFoundError)
+    assert found.exit_code == 2
+    assert "Traceback" in found.stderr
+    assert "FileNotFoundError: data=" in found.stderr
 
 
 @pytest.fixture

@@ -39,6 +39,44 @@ def test_explain_names_the_classes_of_the_largest_weights(run, tmp_path):
     assert float(line[2]) == pytest.approx(clf.path_.start.loss - clf.path_.losses[0], abs=1e-4)
 
 
+@pytest.fixture(scope="module")
+def swapped(tmp_path_factory):
+    """A model, one of whose features was swapped out in the round that brought it in."""
+    rng = np.random.default_rng(7)
+    Z = rng.normal(size=(150, 3))
+    y = (Z @ rng.normal(size=(3, 4))).argmax(axis=1)
+    X = np.c_[Z[:, 0] + Z[:, 1], Z, Z[:, 1] + Z[:, 2], Z.sum(axis=1), rng.normal(size=(150, 2))]
+    clf = ShareBoostClassifier(5, swap=True).fit(X, y)
+    assert any(step.atom in dict(step.swaps) for step in clf.path_)
+    path = tmp_path_factory.mktemp("swapped") / "m.json"
+    clf.save(path, whole_path=True)
+    return clf, path, X, y
+
+
+def test_rounds_of_swaps_tell_what_stayed_as_the_report_does(run, swapped):
+    from shareboost.report import report_data
+
+    clf, path, X, y = swapped
+    rows = list(csv.DictReader(io.StringIO(run("path", path, "--csv").stdout)))
+    told = {feature["name"]: feature["round"] for feature in report_data(clf, X, y)["features"]}
+    found = {name: int(row["round"]) for row in rows for name in row["feature"].split(", ") if name}
+    assert found == told
+    for row, step in zip(rows, clf.path_, strict=True):
+        assert row["swaps"] == ", ".join(" -> ".join(clf.path_.names(swap)) for swap in step.swaps)
+    assert "swaps" in run("path", path).stdout.splitlines()[0]
+
+
+def test_what_a_swapped_in_feature_saved_is_that_of_the_report(run, swapped):
+    from shareboost.report import report_data
+
+    clf, path, X, y = swapped
+    lines = [line.split() for line in run("explain", path).stdout.splitlines()[1:-1]]
+    saved = {f["name"]: f["loss_saved"] for f in report_data(clf, X, y)["features"]}
+    assert [line[1] for line in lines] == clf.get_feature_names_out().tolist()
+    for line in lines:
+        assert float(line[2]) == pytest.approx(saved[line[1]], abs=1e-4)
+
+
 @pytest.mark.parametrize("pool", ["stumps", "products", "pieces"])
 def test_every_pool_is_explained(run, folder, tmp_path, pool):
     path = tmp_path / "m.json"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,8 +47,9 @@ class OneLineErrors(TyperGroup):
                 code = self._run(words, prog_name, complete_var, extra)
         except Exception as error:
             if DEBUG in words:
-                raise
-            say(_line(error))
+                traceback.print_exception(error)
+            else:
+                say(_line(error))
             code = FAILED
         if not standalone_mode:
             return code

@@ -65,6 +65,10 @@ def _saved(clf: Any) -> list[str]:
     """Return what the loss fell by in the round of each feature, as far as the rounds are known."""
     path = clf.path_
     steps = [path.start, *path]
-    saved = {after.atom: f"{before.loss - after.loss:.4f}" for before, after in pairwise(steps)}
+    saved = {
+        atom: f"{before.loss - after.loss:.4f}"
+        for (before, after), atoms in zip(pairwise(steps), path.arrivals(), strict=True)
+        for atom in atoms
+    }
     known = len(steps) - 1 >= clf.selected_.size
     return [saved.get(int(atom), "-") if known else "-" for atom in clf.selected_]

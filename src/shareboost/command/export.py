@@ -17,7 +17,7 @@ TO = ("c", "js", "onnx")
 def export(
     model: ModelFile,
     to: Annotated[str, typer.Option("--to", metavar="|".join(TO), help="The language or format.")],
-    out: Annotated[str, typer.Option(help="The file to write.")],
+    out: Annotated[str, typer.Option(help="The file to write; `-` is stdout.")],
     force: Force = False,
     debug: Debug = False,
 ) -> None:
@@ -29,24 +29,27 @@ def export(
     - `shareboost export model.json --to c --out model.h`
     - `shareboost export model.json --to js --out model.mjs`
     - `shareboost export model.json --to onnx --out model.onnx`
+    - `shareboost export model.json --to js --out - | gzip > model.mjs.gz`
     """
     from .models import loaded
-    from .outputs import check_output
+    from .outputs import STDOUT, check_output, tell, written
 
     if to not in TO:
         raise CommandError(f"--to {to} is not known: it takes {', '.join(TO)}.")
     check_output(out, force)
     clf = loaded(model)
-    if to == "c":
-        from ..export import to_c
+    with written(out) as path:
+        if to == "c":
+            from ..export import to_c
 
-        to_c(clf, out, overwrite=force)
-    elif to == "js":
-        from ..export import to_js
+            to_c(clf, path, overwrite=force)
+        elif to == "js":
+            from ..export import to_js
 
-        to_js(clf, out, overwrite=force)
-    else:
-        from ..export import to_onnx
+            to_js(clf, path, overwrite=force)
+        else:
+            from ..export import to_onnx
 
-        to_onnx(clf, out, overwrite=force)
-    print(f"The model is in {out}.")
+            to_onnx(clf, path, overwrite=force)
+    if out != STDOUT:
+        tell(f"The model is in {out}.")

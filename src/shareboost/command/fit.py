@@ -38,9 +38,28 @@ def fit(
             metavar="|".join(POOLS),
             help="What to choose among: the columns, all stumps (column <= threshold; they take "
             "missing values), all products of two columns, local linear pieces, or templates of "
-            "square images.",
+            "images.",
         ),
     ] = "columns",
+    image_shape: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HxW[xC]",
+            help="For --pool templates: height, width and channels of the images, which are the "
+            "rows, channels last. Square ones of one channel unless told.",
+        ),
+    ] = None,
+    patch_size: Annotated[
+        int | None,
+        typer.Option(min=1, help="For --pool templates: their side in pixels, 7 unless told."),
+    ] = None,
+    sigma: Annotated[
+        float | None,
+        typer.Option(help="For --pool templates: deviation of the masks, 6 pixels unless told."),
+    ] = None,
+    templates: Annotated[
+        int | None, typer.Option(min=1, help="For --pool templates: how many, 1000 unless told.")
+    ] = None,
     cv: Annotated[
         bool,
         typer.Option("--cv", help="Choose how many features, up to --features, by 5 folds."),
@@ -66,11 +85,19 @@ def fit(
     ] = None,
     include: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A feature to have in any case. May be repeated."),
+        typer.Option(
+            metavar="NAME",
+            help="A feature to have in any case. May be repeated. A column by its name; with other "
+            "pools a feature as `shareboost path` names it, such as `a ≤ 0.5` or `a · b`.",
+        ),
     ] = None,
     exclude: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A feature never to choose. May be repeated."),
+        typer.Option(
+            metavar="NAME",
+            help="A feature never to choose, named likewise; a column stands for all features "
+            "that read it. May be repeated.",
+        ),
     ] = None,
     drop: Annotated[
         list[str] | None,
@@ -100,7 +127,8 @@ def fit(
 ) -> None:
     """Choose a few features of a table and train a classifier on them.
 
-    Ctrl-C ends the rounds early: the finished ones are saved.
+    Ctrl-C ends the rounds early: the finished ones are saved. During the folds of --cv there is
+    nothing yet to save.
 
     - `shareboost fit iris.csv --target species`
     - `shareboost fit genes.parquet --target tumour --features 10 --holdout 0.2 --out genes.json`
@@ -109,20 +137,25 @@ def fit(
     - `zcat big.csv.gz | shareboost fit - --target y --out - > model.json`
     """
     from . import fitting
+    from .images import TemplateOptions
+    from .models import check_stdin_once
     from .tables.sources import source_of
     from .tables.survey import TextChoice
     from .tables.training import Asked
 
     _check_choices(pool, text, test, holdout)
+    check_stdin_once(DATA=data, **{"--test": test})
     check_output(out, force)
     asked = Asked(target, TextChoice(text == "one-hot", levels), tuple(drop or ()), holdout, seed)
     wishes = fitting.Wishes(
-        features, pool, cv, swap, costs, budget, tuple(include or ()), tuple(exclude or ())
+        *(features, pool, cv, swap, costs, budget, tuple(include or ()), tuple(exclude or ())),
+        TemplateOptions.of(pool, image_shape, patch_size, sigma, templates),
     )
-    test_source = None if test is None else source_of(test, None)
+    test_source = None if test is None else source_of(test, format_)
     found = fitting.fitted(source_of(data, format_), asked, wishes, test_source, shows_bars())
     if found is None:
-        say("Interrupted before the first round was finished: nothing was written.")
+        when = "during cross-validation" if cv else "before the first round was finished"
+        say(f"Interrupted {when}: nothing was written.")
         raise typer.Exit(INTERRUPTED)
     with output(out, force) as file:
         file.write(fitting.content(found.clf, model_only))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..pools import takes_nan
 from ..progress import progress_bars
 from ..resampling.cv import ShareBoostCV
 from .errors import CommandError, listed
+from .images import TemplateOptions
 from .outputs import printable
 from .prices import read_prices
 from .tables.inputs import Inputs, columns_with_gaps
@@ -34,12 +35,13 @@ class Wishes:
     budget: float | None
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    templates: TemplateOptions
 
     def classifier(self, inputs: Inputs | None, n_columns: int, verbose: bool) -> Any:
         """Return the classifier to fit."""
         parameters: dict[str, Any] = {
             "n_features": self.features,
-            "pool": self.pool,
+            "pool": self.templates.pool(n_columns) if self.pool == "templates" else self.pool,
             "swap": self.swap,
             "budget": self.budget,
             "include": _encoded(self.include, inputs) or None,
@@ -98,14 +100,34 @@ def fitted(
     evaluation = None if held_out is None else (rows.named(held_out[0]), held_out[1])
     interrupted = False
     try:
-        clf.fit(X, rows.y, **({} if wishes.cv else {"eval_set": evaluation}))
+        if wishes.cv:
+            clf.fit(X, rows.y)
+            if evaluation is not None:
+                _measure_rounds(clf, *evaluation)
+        else:
+            clf.fit(X, rows.y, eval_set=evaluation)
     except KeyboardInterrupt:
         if not hasattr(clf, "coef_"):
             return None
         interrupted = True
+    except ValueError as error:
+        if str(error).startswith("n_templates="):
+            raise CommandError(f"--templates does not fit: {error}") from None
+        raise
     if rows.inputs is not None and rows.inputs.levels is not None:
         clf.levels_in_ = rows.inputs.levels
     return Fitted(clf, interrupted, (X, rows.y), evaluation)
+
+
+def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
+    """Set the held-out score of every round, which cross-validation does not measure."""
+    path = clf.path_
+    scores = [clf.at(t).score(X, y) for t in range(1, len(path) + 1)]
+    path.rounds = [
+        replace(round_, validation=score) for round_, score in zip(path.rounds, scores, strict=True)
+    ]
+    if path.finish is not None:
+        path.finish = replace(path.finish, validation=scores[-1])
 
 
 def content(clf: Any, model_only: bool) -> bytes:

@@ -11,7 +11,7 @@ from .errors import DEBUG
 from .tables.sources import FORMATS
 
 ModelFile = Annotated[
-    str, typer.Argument(metavar="MODEL", help="A model that `shareboost fit` wrote.")
+    str, typer.Argument(metavar="MODEL", help="A model that `shareboost fit` wrote; `-` is stdin.")
 ]
 Data = Annotated[
     str,

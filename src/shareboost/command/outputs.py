@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import BinaryIO
 
 from ..files import check_target, whole_file
@@ -27,6 +30,24 @@ def output(out: str, force: bool) -> Iterator[BinaryIO]:
         return
     with whole_file(out, force) as file:
         yield file
+
+
+@contextmanager
+def written(out: str) -> Iterator[str]:
+    """Yield the path to write a file to; for ``-`` a new one, which goes to stdout once whole."""
+    if out != STDOUT:
+        yield out
+        return
+    with tempfile.TemporaryDirectory(prefix="shareboost-") as folder:
+        path = Path(folder) / "output"
+        yield str(path)
+        with path.open("rb") as file, output(out, force=False) as stdout:
+            shutil.copyfileobj(file, stdout)
+
+
+def tell(line: str, *outs: str | None) -> None:
+    """Say that something is done: on stdout, or on stderr where an output is on stdout."""
+    print(line, file=sys.stderr if STDOUT in outs else sys.stdout)
 
 
 def hint(line: str) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from .app import app
+from .errors import INTERRUPTED, say
 from .options import Data, Debug, Force, Format, ModelFile, shows_bars
 from .outputs import STDOUT, check_output, output
 
@@ -34,19 +35,28 @@ def predict(
     - `cat new.csv | shareboost predict model.json - | sort | uniq -c`
     """
     from ..progress import progress_bars
-    from .models import loaded
+    from .models import check_stdin_once, loaded
     from .tables.prediction import blocks_for
     from .tables.sources import source_of
 
+    check_stdin_once(MODEL=model, DATA=data)
     check_output(out, force)
     clf = loaded(model)
     source = source_of(data, format_)
+    done = 0
     with output(out, force) as file, progress_bars(shows_bars()):
         heads = ["prediction", *(f"probability_{label}" for label in clf.classes_)]
         lines = [heads if proba else heads[:1]]  # written with the first rows, not before an error
-        for X in blocks_for(clf, source):
-            file.write(_lines([*lines, *_answers(clf, X, proba)]))
-            lines = []
+        try:
+            for X in blocks_for(clf, source):
+                file.write(_lines([*lines, *_answers(clf, X, proba)]))
+                lines = []
+                done += X.shape[0]
+        except KeyboardInterrupt:
+            if out != STDOUT or not done:
+                raise
+            say(f"Interrupted: {done} predictions were written, and the others not.")
+            raise typer.Exit(INTERRUPTED) from None
         file.write(_lines(lines))
 
 

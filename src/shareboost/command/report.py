@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Annotated
 
 import typer
 
 from .app import app
+from .errors import CommandError
 from .options import Debug, Force, Format, ModelFile, shows_bars
 
 
@@ -20,9 +22,10 @@ def report(
         str | None,
         typer.Option(help="The column with the classes; as for `shareboost fit`."),
     ] = None,
-    out: Annotated[str, typer.Option(help="The page to write.")] = "report.html",
+    out: Annotated[str, typer.Option(help="The page to write; `-` is stdout.")] = "report.html",
     json: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Also write its numbers as JSON.")
+        str | None,
+        typer.Option(metavar="FILE", help="Also write its numbers as JSON; `-` is stdout."),
     ] = None,
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
     format_: Format = None,
@@ -35,13 +38,16 @@ def report(
     """
     from ..progress import progress_bars
     from ..report import write_report
-    from .models import loaded
-    from .outputs import check_output, hint
+    from .models import check_stdin_once, loaded
+    from .outputs import STDOUT, check_output, hint, tell, written
     from .tables.inputs import Inputs
     from .tables.prediction import read_labelled
     from .tables.sources import source_of
     from .tables.training import named
 
+    check_stdin_once(MODEL=model, **{"--data": data})
+    if out == json == STDOUT:
+        raise CommandError("--out and --json are both -: stdout takes one of them.")
     for path in (out, json):
         if path is not None:
             check_output(path, force)
@@ -52,6 +58,8 @@ def report(
             source_of(data, format_), target, inputs, clf.n_features_in_, clf.classes_
         )
     X = X if inputs is None else named(X, inputs)
-    write_report(clf, X, y, out, title=title, json_path=json, overwrite=force)
-    print(f"The report is in {out}.")
-    hint("Open it in a browser.")
+    with written(out) as page, nullcontext() if json is None else written(json) as numbers:
+        write_report(clf, X, y, page, title=title, json_path=numbers, overwrite=force)
+    if out != STDOUT:
+        tell(f"The report is in {out}.", json)
+        hint("Open it in a browser.")

@@ -181,10 +181,7 @@ def _features(path: ModelPath) -> list[dict[str, Any]]:
     start = getattr(path, "start", None)
     alone = isinstance(path, PathOfOne)
     before = [None if start is None or alone else start.loss, *path.losses[:-1]]
-    came_in: dict[int, int] = {}
-    for i, step in enumerate(steps):
-        for atom in step.atoms:
-            came_in.setdefault(atom, i)
+    came_in = {atom: i for i, atoms in enumerate(path.arrivals()) for atom in atoms}
     first = 0 if start is None else 1  # the number of the first step
     names = path.features.atom_names(path.input_names)
     found = []

@@ -90,8 +90,8 @@ class Encoder:
     """
 
     def __init__(self, inputs: Inputs, used: Iterable[int] | None = None):
-        self._n = len(inputs.names)
-        every = inputs.columns(range(self._n))
+        self.n_columns = len(inputs.names)  # of X
+        every = inputs.columns(range(self.n_columns))
         self._known = {column: set(places) for column, places in every.items()}
         self._columns = every if used is None else inputs.columns(used)
         self._unknown: dict[str, tuple[int, str]] = {}  # rows, and a text
@@ -108,7 +108,7 @@ class Encoder:
 
     def rows(self, batch: Any) -> NDArray[np.float64]:
         """Return the rows of X of a block, (n, columns of X)."""
-        X = np.zeros((batch.num_rows, self._n))
+        X = np.zeros((batch.num_rows, self.n_columns))
         for column, places in self._columns.items():
             values = batch.column(column)
             if None in places:

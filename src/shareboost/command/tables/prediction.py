@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from ..errors import CommandError, listed
 from .columnar import COLUMNAR, Columnar
 from .inputs import Encoder, Inputs, check_columns, columns_with_gaps
-from .labels import LabelTexts, text_of
+from .labels import text_of
 from .matrices import OTHERS, Matrix, read_matrix, with_columns
 from .sources import Source
+from .survey import filled, survey_known
 
 BLOCK_ROWS = 8192
 
@@ -34,9 +35,7 @@ def blocks_for(clf: Any, source: Source, used: Iterable[int] | None = None) -> I
     needed = clf.columns_.tolist() if used is None else list(used)
     with source.again() as opened:
         if opened.format in COLUMNAR:
-            blocks: Iterator[Any] = (
-                X for X, _ in _columnar_blocks(Columnar(opened), inputs, needed, None)
-            )
+            blocks: Iterator[Any] = _columnar_blocks(Columnar(opened), inputs, needed)
         else:
             has_names = hasattr(clf, "feature_names_in_")
             matrix = read_matrix(opened, None, OTHERS, labelled=False)
@@ -77,29 +76,38 @@ def read_labelled(
         if target is None:
             raise CommandError(f"--target takes the column of {source.name} with the classes.")
         own = inputs or Inputs([f"x{i}" for i in range(n)])
-        texts = LabelTexts()
-        blocks = []
-        for X, labels in _columnar_blocks(Columnar(opened), own, range(n), target):
-            texts.add(labels)
-            blocks.append(X)
-        return np.concatenate(blocks), texts.labels_among(classes, target, source.name)
+        return _labelled(Columnar(opened), own, target, classes)
+
+
+def _labelled(
+    table: Columnar, inputs: Inputs, target: str, classes: NDArray[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return X, as narrow as a table to train on would be, and y."""
+    name = table.source.name
+    encoder = Encoder(inputs)
+    names = table.kinds()
+    check_columns([*encoder.numbers, *encoder.texts], names, name)
+    if target not in names:
+        raise CommandError(f"{name} has no column {target!r}.")
+    found = survey_known(table, encoder, target)
+    y = found.labels.labels_among(classes, target, name)
+    X = filled(table, found, encoder, np.arange(found.n_rows))
+    encoder.tell_unknown(name)
+    return X, y
 
 
 def _columnar_blocks(
-    table: Columnar, inputs: Inputs, used: Iterable[int], target: str | None
-) -> Iterator[tuple[NDArray[np.float64], Any]]:
-    """Yield blocks of X and of the target."""
+    table: Columnar, inputs: Inputs, used: Iterable[int]
+) -> Iterator[NDArray[np.float64]]:
+    """Yield blocks of X, of which some columns are needed."""
     encoder = Encoder(inputs, used)
     names = table.kinds()
     check_columns([*encoder.numbers, *encoder.texts], names, table.source.name)
-    labels = [] if target is None else [target]
-    if target is not None and target not in names:
-        raise CommandError(f"{table.source.name} has no column {target!r}.")
-    numbers, texts = encoder.numbers, [*encoder.texts, *labels]
+    numbers, texts = encoder.numbers, encoder.texts
     if not numbers and not texts:  # a model of no column: all that counts is how many rows
         texts = [next(iter(names))]
-    for batch in table.blocks(numbers, texts, "predicting" if target is None else "reading"):
-        yield encoder.rows(batch), None if target is None else batch.column(target)
+    for batch in table.blocks(numbers, texts, "predicting"):
+        yield encoder.rows(batch)
     encoder.tell_unknown(table.source.name)
 
 

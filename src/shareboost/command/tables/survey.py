@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import CommandError, listed
 from .columnar import Columnar, NotNumbersError
-from .inputs import Inputs
+from .inputs import Encoder, Inputs
 from .labels import LabelTexts
 
 # Narrow enough for a CSV file of one digit a value.
@@ -123,6 +123,31 @@ def survey(table: Columnar, kinds: dict[str, bool], target: str, choice: TextCho
             return _pass(table, kinds, target, choice)
         except NotNumbersError as error:
             kinds[error.column] = True
+
+
+def survey_known(table: Columnar, encoder: Encoder, target: str) -> Survey:
+    """Read a table once whose columns are known; texts are not gathered, they become 0 and 1.
+
+    Raises
+    ------
+    NotNumbersError
+        Where a column of numbers holds text.
+    """
+    return _pass(table, dict.fromkeys(encoder.numbers, False), target, TextChoice())
+
+
+def filled(
+    table: Columnar, found: Survey, encoder: Encoder, places: NDArray[np.intp]
+) -> NDArray[Any]:
+    """Return X of a table that was surveyed, each row at its place."""
+    X = np.empty((found.n_rows, encoder.n_columns), dtype=found.dtype(encoder.n_columns))
+    done = 0
+    for batch in table.blocks(encoder.numbers, encoder.texts):
+        X[places[done : done + batch.num_rows]] = encoder.rows(batch)
+        done += batch.num_rows
+    if done != found.n_rows:
+        raise CommandError(f"{table.source.name} was changed while it was read.")
+    return X
 
 
 def _pass(table: Columnar, kinds: dict[str, bool], target: str, choice: TextChoice) -> Survey:

@@ -15,7 +15,7 @@ from .labels import check_labels
 from .libraries import pandas_for_names
 from .matrices import TRAINING, read_matrix
 from .sources import Source
-from .survey import Survey, TextChoice, survey
+from .survey import TextChoice, filled, survey
 
 
 @dataclass(frozen=True)
@@ -82,15 +82,21 @@ def _from_columns(table: Columnar, asked: Asked) -> Training:
                 f"{option} names {listed(missing)}, which {name} has not. It has "
                 f"{listed(list(kinds))}{_separator_hint(list(kinds))}."
             )
+    place = {column: number for number, column in enumerate(kinds, 1)}
     for column in (asked.target, *asked.drop):
         kinds.pop(column, None)
+    if "" in kinds:
+        raise CommandError(
+            f"Column {place['']} of {name} has no name in the header: give it a name, or leave it "
+            "out of the file (pandas writes its index so unless index=False)."
+        )
     if not kinds:
         raise CommandError(f"{name} has no column beside {asked.target!r} to learn from.")
     found = survey(table, kinds, asked.target, asked.text)
     inputs = found.inputs(list(kinds))
     y = found.labels.labels(asked.target, name)
     places, n_train = _places(y, asked)
-    X = _filled(table, found, inputs, places)
+    X = filled(table, found, Encoder(inputs), places)
     labels = np.empty_like(y)
     labels[places] = y
     held_out = None if asked.holdout is None else (X[n_train:], labels[n_train:])
@@ -102,21 +108,6 @@ def _separator_hint(names: list[str]) -> str:
     if len(names) > 1 or not {";", "\t"} & set(names[0]):
         return ""
     return ": CSV is separated by commas, and --format tsv by tabs"
-
-
-def _filled(
-    table: Columnar, found: Survey, inputs: Inputs, places: NDArray[np.intp]
-) -> NDArray[Any]:
-    """Return X, each row at its place."""
-    encoder = Encoder(inputs)
-    X = np.empty((found.n_rows, len(inputs.names)), dtype=found.dtype(len(inputs.names)))
-    done = 0
-    for batch in table.blocks(encoder.numbers, encoder.texts):
-        X[places[done : done + batch.num_rows]] = encoder.rows(batch)
-        done += batch.num_rows
-    if done != found.n_rows:
-        raise CommandError(f"{table.source.name} was changed while it was read.")
-    return X
 
 
 def _from_matrix(source: Source, asked: Asked) -> Training:
