@@ -11,9 +11,6 @@ from .app import app
 from .options import Debug, ModelFile
 from .outputs import table
 
-# A class is named where its weight has at least this share of the feature's largest.
-LEAST_SHARE = 0.5
-
 
 @app.command()
 def explain(
@@ -56,6 +53,8 @@ def _features(clf: Any, most: int) -> list[tuple[str, str, list[str], list[str]]
 
 def _strongest(weights: Any, labels: list[str], most: int) -> list[str]:
     """Return the classes of the largest weights, those far below the largest left out."""
+    from ..sharing import LEAST_SHARE
+
     order = weights.argsort(kind="stable")[::-1][:most]
     least = LEAST_SHARE * abs(weights).max()
     return [labels[q] for q in order if weights[q] > 0 and weights[q] >= least]

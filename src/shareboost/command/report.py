@@ -59,7 +59,16 @@ def report(
         )
     X = X if inputs is None else named(X, inputs)
     with written(out) as page, nullcontext() if json is None else written(json) as numbers:
-        write_report(clf, X, y, page, title=title, json_path=numbers, overwrite=force)
+        write_report(
+            clf,
+            X,
+            y,
+            page,
+            title=title,
+            json_path=numbers,
+            overwrite=force,
+            verbose=int(shows_bars()),
+        )
     if out != STDOUT:
         tell(f"The report is in {out}.", json)
         hint("Open it in a browser.")
