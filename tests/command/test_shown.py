@@ -138,6 +138,7 @@ def test_a_report_gets_the_model_and_its_rows_in_order(
         "title": "Irises",
         "json_path": str(tmp_path / "r.json"),
         "overwrite": False,
+        "verbose": 0,  # not on a terminal
     }
     assert y.tolist() == iris_frame["species"].tolist()
     assert list(X.columns) == clf.feature_names_in_.tolist()
