@@ -14,7 +14,7 @@ from ..path_of_one import PathOfOne
 from ..progress import track
 from .c.layout import Layout, layout_of
 from .c.quantisation import LARGEST_CODE
-from .c.step import Form, Step
+from .c.step import INPUT_TYPES, Form, Step
 from .plan import plan_of
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def cost_report(model: Any, weights: str = "float32", input_type: str = "float32
     form = Form(
         "shareboost",
         one_of("weights", weights, LARGEST_CODE, "cost_report"),
-        one_of("input_type", input_type, ("float32", "uint8"), "cost_report"),
+        one_of("input_type", input_type, INPUT_TYPES, "cost_report"),
     )
     plan_of(model)  # says what cannot be exported, before the path is read
     path = model.path_

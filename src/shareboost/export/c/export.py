@@ -15,10 +15,8 @@ from .header import header_of
 from .lanes import LANES
 from .layout import layout_of, with_bounds
 from .quantisation import LARGEST_CODE
-from .step import Form
+from .step import INPUT_TYPES, Form
 from .text import identifier
-
-INPUT_TYPES = ("float32", "uint8")
 
 
 def to_c(

@@ -13,6 +13,8 @@ from .lanes import LANES
 
 Table = NDArray[Any]
 
+INPUT_TYPES = ("float32", "uint8")  # what x may hold in C
+
 
 class Form(NamedTuple):
     """What a header is asked to be."""
