@@ -2,6 +2,14 @@
 
 from .base import Place
 from .host import HOST
-from .kinds import inner_products, is_device_array, namespace, place_of
+from .kinds import inner_products, is_device_array, is_spread, namespace, place_of
 
-__all__ = ["HOST", "Place", "inner_products", "is_device_array", "namespace", "place_of"]
+__all__ = [
+    "HOST",
+    "Place",
+    "inner_products",
+    "is_device_array",
+    "is_spread",
+    "namespace",
+    "place_of",
+]

@@ -18,6 +18,12 @@ def is_device_array(X: Any) -> bool:
     return any(kind.__module__.partition(".")[0] in ("torch", "cupy", "cupyx") for kind in kinds)
 
 
+def is_spread(X: Any) -> bool:
+    """Return whether X is an array or a frame of Dask, without importing it."""
+    package = type(X).__module__.partition(".")[0]
+    return package in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
 def namespace(array: Any) -> Any:
     """Return the module of functions on an array, numpy or torch."""
     return np if isinstance(array, (np.ndarray, np.generic)) else sys.modules["torch"]
