@@ -1,48 +1,37 @@
-"""The training rows: blocks, where they live, and sums over them."""
+"""The training rows: what was chosen of them, where they live, and sums over them."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
-from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
-from typing import Any, NamedTuple, Self
+from itertools import accumulate
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .losses import Floats, Labels, Loss
-from .places import HOST, Place, namespace
+from .places import HOST, Place
 from .places.base import Array, Scalar
 from .pools import Pool
-from .progress import track
+from .shard import CURVATURE, RESIDUAL, Block, Chosen, Shard, Wanted, may_overflow
 
-# A trial step of a solver may be far too long: it sees a value that is not finite, and
-# nobody else sees anything.
-may_overflow = np.errstate(over="ignore", invalid="ignore")
+Found = TypeVar("Found")
 
 
-@dataclass
-class Block:
-    """Some rows: the pool's encoding, labels, weights and the columns chosen so far."""
+class Totals(NamedTuple):
+    """What the atoms of a part are scored by: sums over all rows."""
 
-    data: Any
-    y: Array  # (n,), labels
-    weight: Array  # (n,)
-    columns: Array  # (capacity, n); the first Rows.n_columns are in use
-    residual: Array  # (k, n) of the last evaluation
-    prepared: Any = None  # that residual as the pool wants it
-    curvature: Any = None  # the loss's in each score, as the pool wants it
+    stats: list[Array]  # those that were wanted, as ``Pool.stats`` makes them
+    curvatures: Array  # (k,), the loss's in the scores of each class, where they are wanted
 
 
-class Chosen(NamedTuple):
-    """An atom in use, and how its columns were brought into training units."""
-
-    atom: int
-    centers: NDArray[np.float64]
-    scales: NDArray[np.float64]
+# Returns the sums over the columns of each atom of a part, as NumPy's.
+ByAtom = Callable[[Array, slice], NDArray[np.float64]]
+# Scores a part of the pool: ``task(pool, part, totals, by_atom)``.
+PartTask = Callable[[Pool, slice, Totals, ByAtom], Found]
 
 
 class _Layout(NamedTuple):
@@ -106,55 +95,48 @@ class Rows:
         intercept: bool,
         place: Place = HOST,
     ):
-        self.place = place
-        self.pool = pool
-        self.n_classes = n_classes
-        self.intercept = intercept
-        self.total_weight = float(weight.sum())
+        self._begin(float(weight.sum()), Shard(pool, n_classes, intercept, place))
+        self._source = (X, y, weight)
+
+    def _begin(self, total_weight: float, shard: Shard) -> None:
+        """Set what is known before anything is encoded."""
+        self.place = shard.place
+        self.pool = shard.pool
+        self.n_classes = shard.n_classes
+        self.intercept = shard.intercept
+        self.total_weight = total_weight
         self.chosen: tuple[Chosen, ...] = ()  # in the order of their columns
         self._layout: _Layout | None = None  # of their columns
-        self.gram = place.gram(0.0)
-        self.blocks: list[Block] = []
+        self._part_segments: dict[int, Any] = {}  # of the columns of each part, by atom
+        self.gram = shard.place.gram(0.0)
+        self._shard = shard
         self._known: Evaluated | None = None  # columns appended since do not change it
-        self._source = (X.tocsr() if hasattr(X, "tocsr") else X, y, weight)
         self._resources = ExitStack()
-        self._map: Callable[..., Iterator[Any]] = map
 
     def __enter__(self) -> Self:
-        self._map = self._resources.enter_context(self.place.settled())
+        self._shard.map = self._resources.enter_context(self.place.settled())
         try:
-            self._encode(*self._source)
-            del self._source
+            self._encode()
+            self.reset(())
         except BaseException:
             self.__exit__(*sys.exc_info())
             raise
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        self._map = map
+        self._shard.map = map
         # Of an exception the place may have something to say.
         self._resources.__exit__(*(exception or (None, None, None)))
 
-    def _encode(self, X: Any, y: Labels, weight: NDArray[np.float64]) -> None:
+    def _encode(self) -> None:
         """Cut the rows into blocks in the pool's encoding."""
-        place, dtype = self.place, self.pool.dtype_
+        self._shard.encode(*self._source)
+        del self._source
 
-        def block(rows: slice) -> Block:
-            n = rows.stop - rows.start
-            block = Block(
-                data=self.pool.encode(X, rows),
-                y=place.asarray(y[rows]),
-                weight=place.asarray(weight[rows].astype(dtype)),
-                columns=place.empty((8, n), dtype),
-                residual=place.empty((self.n_classes, n), dtype),
-            )
-            if self.intercept:
-                block.columns[0] = 1.0
-            return block
-
-        rows = [slice(*pair) for pair in pairwise(place.edges(y.size))]
-        self.blocks = list(track(self.map(block, rows), "encoding rows", len(rows)))
-        self.reset(())
+    @property
+    def blocks(self) -> list[Block]:
+        """The rows, where they are here."""
+        return self._shard.blocks
 
     @property
     def atoms(self) -> tuple[int, ...]:
@@ -190,55 +172,33 @@ class Rows:
 
     def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
         """Yield ``task(item)`` for each item in order, computed by all threads."""
-        return self._map(task, items)
+        return self._shard.map(task, items)
 
-    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
-        """Return the sum over blocks of each value that ``part(block)`` returns, in float64."""
-        sums: list[Any] | None = None
-        for values in self.map(part, self.blocks):
-            if sums is None:
-                sums = [self._summand(value) for value in values]
-            else:
-                for total, value in zip(sums, values, strict=True):
-                    total += value
-        assert sums is not None
-        return tuple(sums)
-
-    def _summand(self, value: Any) -> Array:
-        """Return a value of the first block in float64, to add the others to."""
-        place = self.place
-        if isinstance(value, float):  # as NumPy's scalars are, which cannot be added to
-            return place.asarray(np.array(value))
-        wide = place.wide(value)
-        return place.copy(wide) if wide is value and len(self.blocks) > 1 else wide
+    def total(self, name: str, *arguments: Any) -> tuple[Any, ...]:
+        """Return totals over all rows, by the name of the shard's method that gives them."""
+        found: tuple[Any, ...] = getattr(self._shard, name)(*arguments)
+        return found
 
     def append(self, atom: int) -> None:
         """Append the atom's columns to every block, scaled and, with an intercept, centred."""
-        place, scales = self.place, self.pool.scales(atom)
+        scales = self.pool.scales(atom)
         start, stop = self.n_columns, self.n_columns + scales.size
-
-        def write(block: Block) -> tuple[Array]:
-            if stop > block.columns.shape[0]:
-                grown = place.empty((2 * stop, block.columns.shape[1]), self.pool.dtype_)
-                grown[:start] = block.columns[:start]
-                block.columns = grown
-            block.columns[start:stop] = self.pool.columns(block.data, atom)
-            if not self.intercept:
-                return (place.zeros((scales.size,)),)
-            return (place.wide(block.columns[start:stop]) @ place.wide(block.weight),)
-
-        (centers,) = self.total(write)
-        centers /= self.total_weight
-        divisors = place.asarray(scales)
-
-        def scale(block: Block) -> tuple[Array]:
-            new = block.columns[start:stop]
-            new[:] = (place.wide(new) - centers[:, None]) / divisors[:, None]
-            return (place.inner(new * block.weight, block.columns[:stop]),)
-
-        (products,) = self.total(scale)
+        centers = self._written(atom, start, stop) / self.total_weight
+        products = self._scaled(atom, centers, scales, start, stop)
         self.gram.extend(products / self.total_weight)
-        self.chosen = (*self.chosen, Chosen(atom, place.numpy(centers), scales))
+        self.chosen = (*self.chosen, Chosen(atom, self.place.numpy(centers), scales))
+
+    def _written(self, atom: int, start: int, stop: int) -> Array:
+        """Write an atom's columns as they come; return their weighted sums."""
+        (sums,) = self.total("write", atom, start, stop)
+        return sums
+
+    def _scaled(
+        self, atom: int, centers: Array, scales: NDArray[np.float64], start: int, stop: int
+    ) -> Array:
+        """Bring the columns just written into training units; return their products with all."""
+        (products,) = self.total("scale", start, stop, centers, scales)
+        return products
 
     def reset(self, atoms: tuple[int, ...]) -> None:
         """Choose these atoms and no others, as if they had been appended one by one."""
@@ -263,17 +223,9 @@ class Rows:
         """Return rows that share the encoding and the threads, with nothing chosen yet."""
         rows = copy(self)
         rows.n_classes = n_classes
-        rows.blocks = [
-            replace(
-                block,
-                y=y,
-                columns=self.place.copy(block.columns[:1]),
-                residual=self.place.empty((n_classes, len(y)), self.pool.dtype_),
-                prepared=None,
-                curvature=None,
-            )
-            for block, y in zip(self.blocks, labels, strict=True)
-        ]
+        rows._shard = copy(self._shard)
+        rows._shard.n_classes = n_classes
+        rows._shard.blocks = self._shard.beside(labels, n_classes)
         rows.reset(())
         return rows
 
@@ -287,14 +239,7 @@ class Rows:
             n_kept = start if self.place.columns_apart else 0
             short = known._replace(gradient=known.gradient[:, :n_kept])
             self._known = short if kept else None
-
-        def take_out(block: Block) -> Array:
-            taken = self.place.copy(block.columns[start:stop])
-            later = self.place.copy(block.columns[stop:n])  # the two overlap
-            block.columns[start : n - (stop - start)] = later
-            return taken
-
-        columns = list(self.map(take_out, self.blocks))
+        columns = self._shard.take_out(start, stop, n)
         before = self.gram.remove(self.intercept + place)
         removed = Removed(place, self.chosen[place], columns, before)
         self.chosen = (*self.chosen[:place], *self.chosen[place + 1 :])
@@ -307,39 +252,8 @@ class Rows:
         earlier, later = self.chosen[: removed.place], self.chosen[removed.place :]
         self.chosen = (*earlier, removed.chosen, *later)
         start, stop = self.starts[self.intercept + removed.place :][:2]
-
-        def put_back(pair: tuple[Block, Array]) -> None:
-            block, taken = pair
-            later = self.place.copy(block.columns[start:n])
-            block.columns[stop : n + stop - start] = later
-            block.columns[start:stop] = taken
-
-        list(self.map(put_back, zip(self.blocks, removed.columns, strict=True)))
+        self._shard.put_back(start, stop, n, removed.columns)
         self.gram = removed.gram
-
-    def prepare(self, curvatures: bool = False) -> Array:
-        """Leave in every block its residual, as the pool wants it; return sums of curvatures.
-
-        With an intercept, less ``weight`` times its weighted mean: its correlation with a
-        column is that of the residual with the centred column. If asked for, also leaves
-        the curvature of the loss in each score, whose sums over examples, (k,), it returns.
-        """
-        place = self.place
-        mean = place.zeros((self.n_classes, 1))
-        if self.intercept:
-            (total,) = self.total(lambda block: (_over_examples(block.residual),))
-            mean = total[:, None] / self.total_weight
-
-        def prepare(block: Block) -> tuple[Array]:
-            block.prepared = self.pool.prepare(block.residual - mean * block.weight)
-            if not curvatures:
-                return (place.zeros((self.n_classes,)),)
-            curvature = Loss.curvatures(block.residual, block.weight)
-            block.curvature = self.pool.prepare(curvature)
-            return (_over_examples(curvature),)
-
-        (sums,) = self.total(prepare)
-        return sums
 
     def evaluate(self, W: Array, loss: Loss) -> tuple[Scalar, Array]:
         """Return the total loss at W, (k, n_columns), and its gradient.
@@ -358,7 +272,7 @@ class Rows:
             known = self._evaluated(W, loss, n_asked)
         elif (n_known := known.gradient.shape[1]) < n_asked:
             start = n_known if self.place.columns_apart else 0
-            (more,) = self.total(lambda block: (self._correlated(block, start, n_asked),))
+            (more,) = self.total("correlate", start, n_asked)
             before = known.gradient[:, :start]
             known = known._replace(gradient=self.place.xp.hstack([before, more]))
         self._known = known
@@ -378,34 +292,63 @@ class Rows:
         same = np.array_equal(at[:, : W.shape[1]], W) and not at[:, W.shape[1] :].any()
         return known if same else None
 
+    def _evaluated(self, W: Array, loss: Loss, n_columns: int) -> Evaluated:
+        """Return the loss at W and its gradient in the first columns; leave the residuals."""
+        self._known = None  # whatever happens on the way
+        at = W.copy() if isinstance(W, np.ndarray) else W
+        value, gradient = self.total("evaluate", W, loss, n_columns)
+        return Evaluated(at, loss, value, gradient)
+
     def leave(self, residuals: Iterable[Floats]) -> None:
         """Leave other residuals, (k, n) of each block, instead of those of an evaluation."""
         self._known = None
         for block, residual in zip(self.blocks, residuals, strict=True):
             block.residual[:] = residual
 
-    def _evaluated(self, W: Array, loss: Loss, n_columns: int) -> Evaluated:
-        """Return the loss at W and its gradient in the first columns; leave the residuals."""
-        self._known = None  # whatever happens on the way
-        place = self.place
-        at = W.copy() if isinstance(W, np.ndarray) else W
-        W = place.asarray(W)
-        weights = place.cast(W, self.pool.dtype_)
+    def prepare(self, curvatures: bool = False) -> Array:
+        """Leave in every block its residual, as the pool wants it; return sums of curvatures.
 
-        @may_overflow
-        def part(block: Block) -> tuple[Scalar, Array]:
-            place.product(weights, block.columns[: W.shape[1]], block.residual)
-            value = loss.value_and_residual(block.residual, block.y, block.weight)
-            return value, self._correlated(block, 0, n_columns)
+        With an intercept, less ``weight`` times its weighted mean: its correlation with a
+        column is that of the residual with the centred column. If asked for, also leaves
+        the curvature of the loss in each score, whose sums over examples, (k,), it returns.
+        """
+        (sums,) = self.total("prepare", self._residual_mean(), curvatures)
+        return sums
 
-        value, gradient = self.total(part)
-        return Evaluated(at, loss, value, gradient)
+    def _residual_mean(self) -> Array:
+        """Return the weighted mean of the residuals, (k,); zeros where nothing is centred."""
+        if not self.intercept:
+            return self.place.zeros((self.n_classes,))
+        (sums,) = self.total("residual_sums")
+        return sums / self.total_weight
 
-    def _correlated(self, block: Block, start: int, stop: int) -> Array:
-        """Return the residual times some of the block's columns, (k, stop - start)."""
-        return self.place.correlated(block.residual, block.columns[start:stop])
+    def scored(self, wanted: Sequence[Wanted], task: PartTask[Found]) -> list[Found]:
+        """Return ``task(pool, part, totals, by_atom)`` of every part of the pool, in order.
+
+        The totals are those wanted, of the residuals and curvatures at the point evaluated last.
+        """
+        signals = {signal for signal, _ in wanted}
+        curvatures = self.place.zeros((self.n_classes,))
+        if signals & {RESIDUAL, CURVATURE}:
+            curvatures = self.prepare(CURVATURE in signals)
+        return self.over_parts(wanted, task, curvatures)
+
+    def over_parts(
+        self, wanted: Sequence[Wanted], task: PartTask[Found], curvatures: Array = None
+    ) -> list[Found]:
+        """Return the task's results for what ``prepare``, or whoever did so, left in the blocks."""
+        return self._shard.over_parts(
+            self.pool.parts(self.n_classes),
+            wanted,
+            lambda part, stats: task(self.pool, part, Totals(stats, curvatures), self._by_atom),
+        )
+
+    def _by_atom(self, of_columns: Array, part: slice) -> NDArray[np.float64]:
+        if part.start not in self._part_segments:
+            starts = self.pool.starts(part)
+            self._part_segments[part.start] = self.place.segments(starts, len(of_columns))
+        sums = self.place.sums_over(self._part_segments[part.start], of_columns)
+        return self.place.numpy(sums)
 
 
-def _over_examples(rows: Array) -> Array:
-    """Return the sums over examples, (k,), in float64."""
-    return rows.sum(axis=1, dtype=namespace(rows).float64)
+__all__ = ["Block", "Chosen", "Evaluated", "Removed", "Rows", "Totals", "may_overflow"]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..path import StopReason
+from ..places import namespace
 from ..places.base import Array
+from ..pools import Pool
 from ..refit import Refit
-from ..rows import Block, Rows
+from ..rows import ByAtom, Rows, Totals
+from ..shard import CURVATURE, RESIDUAL, WEIGHT
 from .terms import Terms
 from .trials import TRIALS, decreases
 
@@ -20,9 +23,6 @@ from .trials import TRIALS, decreases
 RULES = ("gradient", "newton", *TRIALS)
 
 Vector = NDArray[np.float64]
-Found = TypeVar("Found")
-# Returns the statistic of a part, summed over all blocks.
-Summed = Callable[[Callable[[Block], Any], bool], Array]
 
 
 class Choice(NamedTuple):
@@ -62,7 +62,6 @@ class Selector:
         self.rule = rule
         self.shortlist = shortlist
         self._means: dict[int, Array] = {}  # of the columns of each part
-        self._segments: dict[int, Any] = {}  # of the columns of each part, by atom
         self._last: _Scores | None = None
 
     def best(self, W: NDArray[np.float64]) -> Choice | StopReason:
@@ -142,88 +141,50 @@ class Selector:
 
     def _gradient(self) -> Vector:
         """Return the l1 norm of every atom's part of the gradient of the average loss."""
-        rows, pool = self.rows, self.rows.pool
-        rows.prepare()
-
-        def norms(part: slice, summed: Summed) -> Vector:
-            found = pool.correlations(summed(lambda block: block.prepared, False), part)
-            return self._by_atom(abs(found).sum(axis=0), part)
-
-        return np.concatenate([[], *over_parts(rows, norms)]) / rows.total_weight
+        norms = self.rows.scored([(RESIDUAL, False)], part_norms)
+        return np.concatenate([[], *norms]) / self.rows.total_weight
 
     def _newton(self) -> tuple[Vector, Vector]:
         """Return the norms, and the second-order estimate of what each atom gains."""
-        rows, pool, place = self.rows, self.rows.pool, self.rows.place
+        rows = self.rows
         if not self._means and rows.intercept:
-            self._means = dict(over_parts(rows, self._part_means))
-        total = rows.prepare(curvatures=True)[:, None]  # (k, 1)
-
-        def both(part: slice, summed: Summed) -> tuple[Vector, Vector]:
-            g = pool.correlations(summed(lambda block: block.prepared, False), part)
-            first, second = pool.moments(summed(lambda block: block.curvature, True), part)
-            mean = self._means.get(part.start, 0.0)
-            size = second + mean**2 * total
-            h = place.xp.maximum(size - 2.0 * mean * first, pool.rounding * size)
-            curved = h > 0.0
-            gains = place.xp.where(curved, g**2, 0.0) / place.xp.where(curved, h, 1.0)
-            norms = self._by_atom(abs(g).sum(axis=0), part)
-            return norms, self._by_atom(gains.sum(axis=0), part)
-
-        found = over_parts(rows, both)
+            means = rows.scored([(WEIGHT, True)], partial(part_means, rows.total_weight))
+            self._means = dict(means)
+        wanted = [(RESIDUAL, False), (CURVATURE, True)]
+        found = rows.scored(wanted, partial(part_gains, self._means))
         norms, gains = (np.concatenate([[], *(pair[i] for pair in found)]) for i in (0, 1))
         return norms / rows.total_weight, 0.5 * gains / rows.total_weight
 
-    def _by_atom(self, of_columns: Array, part: slice) -> Vector:
-        """Return the sums over the columns of each atom of a part, as NumPy's."""
-        place = self.rows.place
-        if part.start not in self._segments:
-            starts = self.rows.pool.starts(part)
-            self._segments[part.start] = place.segments(starts, len(of_columns))
-        return place.numpy(place.sums_over(self._segments[part.start], of_columns))
 
-    def _part_means(self, part: slice, summed: Summed) -> tuple[int, Array]:
-        """Return a part's start and the weighted mean of its columns."""
-        rows = self.rows
-        k = rows.n_classes  # as many rows as everywhere: no second compilation of a kernel
-
-        def weights(block: Block) -> Any:
-            alike = rows.place.empty((k, len(block.weight)), rows.pool.dtype_)
-            alike[:] = block.weight
-            return rows.pool.prepare(alike)
-
-        first, _ = rows.pool.moments(summed(weights, True), part)
-        return part.start, first[0] / rows.total_weight
+def part_norms(pool: Pool, part: slice, totals: Totals, by_atom: ByAtom) -> Vector:
+    """Return the l1 norm of every atom's part of the gradient of the total loss."""
+    (of_residual,) = totals.stats
+    return by_atom(abs(pool.correlations(of_residual, part)).sum(axis=0), part)
 
 
-def over_parts(rows: Rows, task: Callable[[slice, Summed], Found]) -> list[Found]:
-    """Return ``task(part, summed)`` for every part of the pool, in order.
+def part_gains(
+    means: dict[int, Array], pool: Pool, part: slice, totals: Totals, by_atom: ByAtom
+) -> tuple[Vector, Vector]:
+    """Return the norms, and twice the second-order estimate of what each atom gains."""
+    of_residual, of_curvature = totals.stats
+    g = pool.correlations(of_residual, part)
+    first, second = pool.moments(of_curvature, part)
+    xp = namespace(g)
+    mean = means.get(part.start, 0.0)
+    size = second + mean**2 * totals.curvatures[:, None]
+    h = xp.maximum(size - 2.0 * mean * first, pool.rounding * size)
+    curved = h > 0.0
+    gains = xp.where(curved, g**2, 0.0) / xp.where(curved, h, 1.0)
+    return by_atom(abs(g).sum(axis=0), part), by_atom(gains.sum(axis=0), part)
 
-    A pool of one part is summed over blocks in parallel, one of many over parts; which of
-    the two depends on the pool alone, so the sums do not depend on the threads.
-    """
-    pool = rows.pool
-    parts = pool.parts(rows.n_classes)
 
-    def here(part: slice) -> Summed:
-        def summed(signal: Callable[[Block], Any], squares: bool) -> Array:
-            first, *others = rows.blocks
-            found = pool.stats(first.data, signal(first), part, None, squares)
-            stats = rows.place.wide(found)
-            for block in others:
-                pool.stats(block.data, signal(block), part, stats, squares)
-            return stats
-
-        return summed
-
-    def by_blocks(signal: Callable[[Block], Any], squares: bool) -> Array:
-        (stats,) = rows.total(
-            lambda block: (pool.stats(block.data, signal(block), parts[0], None, squares),)
-        )
-        return stats
-
-    if len(parts) == 1 and not pool.adds_in_place:
-        return [task(parts[0], by_blocks)]
-    return list(rows.map(lambda part: task(part, here(part)), parts))
+def part_means(
+    total_weight: float, pool: Pool, part: slice, totals: Totals, by_atom: ByAtom
+) -> tuple[int, Array]:
+    """Return a part's start and the weighted mean of its columns."""
+    (of_weight,) = totals.stats
+    first, _ = pool.moments(of_weight, part)
+    return part.start, first[0] / total_weight
 
 
 def best_places(worth: Vector, n: int | None) -> NDArray[np.intp]:

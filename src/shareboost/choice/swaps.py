@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..losses import Loss
 from ..refit import Refit, Status
 from ..refit.objective import Objective, noise
 from ..rows import Rows, may_overflow
@@ -119,9 +118,7 @@ class _Quadratic:
         place = rows.place
         inverse = factor.divide(place.asarray(np.eye(W.shape[1])))
         self.A = place.numpy(inverse.T @ inverse)
-        (total,) = rows.total(
-            lambda block: (Loss.curvatures(block.residual, block.weight).sum(axis=1),)
-        )
+        (total,) = rows.total("class_curvatures")
         mean = place.numpy(total) / rows.total_weight
         self.a = np.maximum(mean, np.finfo(np.float64).tiny)[:, None]
 
@@ -129,9 +126,7 @@ class _Quadratic:
         """Return the exchanges of the atoms at those places for the one appended last."""
         rows = self.rows
         *starts, start, stop = rows.starts
-        (found,) = rows.total(
-            lambda block: (rows.place.inner(block.residual, block.columns[start:stop]),)
-        )
+        (found,) = rows.total("correlate", start, stop)
         g = rows.place.numpy(found) / rows.total_weight
         border = rows.place.numpy(rows.gram.border)  # (new, old + new)
         U = border[:, :start] @ self.A

@@ -10,7 +10,7 @@ import numpy as np
 from ..losses import Loss
 from ..penalties import Penalty
 from ..places.base import Array, Scalar
-from ..rows import Block, Rows, may_overflow
+from ..rows import Rows
 
 Vector = Array  # in float64, where the rows live; so are all arrays here
 # Of the gradient at a new point: scalars that a solver needs of it.
@@ -122,17 +122,7 @@ class Objective:
     def curvature_product(self, direction: Vector) -> Vector:
         """Return the Hessian in z at the start, evaluated last, times ``direction``."""
         W, V = self.start.W, self.weights(direction)
-        place = self.rows.place
-        weights = place.cast(V, self.rows.pool.dtype_)
-
-        @may_overflow
-        def part(block: Block) -> tuple[Array]:
-            columns = block.columns[: V.shape[1]]
-            rho = self.loss.rho(block.residual, block.y, block.weight)
-            curved = self.loss.curvature_product(rho, block.weight, weights @ columns)
-            return (place.inner(curved, columns),)
-
-        (product,) = self.rows.total(part)
+        (product,) = self.rows.total("curvature_product", V, self.loss)
         product /= self.rows.total_weight
         first = int(self.rows.intercept)
         product[:, first:] += self.alpha * self.penalty.curvature_product(
@@ -168,9 +158,7 @@ class Objective:
 
     def _mean_curvature(self) -> float:
         """Return the mean curvature of L in a score, at the point evaluated last."""
-        (total,) = self.rows.total(
-            lambda block: (Loss.total_curvature(block.residual, block.weight),)
-        )
+        (total,) = self.rows.total("total_curvature")
         mean = float(total) / (self.rows.n_classes * self.rows.total_weight)
         return max(mean, SMALLEST_CURVATURE)
 

@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..choice.select import Summed, over_parts
 from ..losses import Loss
-from ..rows import Rows
+from ..pools import Pool
+from ..rows import ByAtom, Rows, Totals
+from ..shard import RESIDUAL
 from .columns_held import HeldColumns, LossOnColumns, Matrix, Point, Vector
 from .norms import Norm
 from .proximal import Penalised, Solution, minimise
@@ -190,15 +191,16 @@ class ActiveAtoms:
 
     def _all_duals(self, point: Point) -> Vector:
         """Return the dual norm of every atom's part of the gradient, in the pool's precision."""
-        rows, pool = self.rows, self.rows.pool
+        rows = self.rows
         rows.leave(point.residuals)
         rows.prepare()
 
-        def duals(part: slice, summed: Summed) -> Vector:
-            found = pool.correlations(summed(lambda block: block.prepared, False), part)
+        def duals(pool: Pool, part: slice, totals: Totals, by_atom: ByAtom) -> Vector:
+            found = pool.correlations(totals.stats[0], part)
             return self.norm.dual(found.T, pool.starts(part))
 
-        found = np.concatenate([np.empty(0), *over_parts(rows, duals)]) / rows.total_weight
+        parts = rows.over_parts([(RESIDUAL, False)], duals)
+        found = np.concatenate([np.empty(0), *parts]) / rows.total_weight
         found[~self._open] = 0.0
         if not (largest := found.max(initial=0.0)) < np.inf:
             raise FloatingPointError(

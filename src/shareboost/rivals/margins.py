@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..choice.select import Summed, over_parts
 from ..losses import Labels
-from ..rows import Block, Rows
+from ..pools import Pool
+from ..rows import ByAtom, Rows, Totals
+from ..shard import RESIDUAL
 from .class_sets import Shared
 from .stump_sums import Part, Sums, ratio
 
@@ -71,13 +72,14 @@ class Margins:
 
     def sums(self) -> Sums:
         """Return the sums of all stumps: the one pass over all columns of a round."""
-        pool, k = self.rows.pool, self.n_classes
+        k = self.n_classes
 
-        def below(part: slice, summed: Summed) -> Part:
-            both = pool.correlations(summed(_prepared, False), part)
+        def below(pool: Pool, part: slice, totals: Totals, by_atom: ByAtom) -> Part:
+            both = pool.correlations(totals.stats[0], part)
             return Part(part.start, both[:k], both[k:])
 
-        return Sums(self.weight, self.signed, over_parts(self.rows, below), self.rows.map)
+        found = self.rows.over_parts([(RESIDUAL, False)], below)
+        return Sums(self.weight, self.signed, found, self.rows.map)
 
     def fit(self, shared: Shared) -> Fit:
         """Return the least-squares fit of a stump to the signs of the classes that share it.
@@ -115,10 +117,6 @@ class Margins:
 
         list(self.rows.map(add, range(len(blocks))))
         self._weigh()
-
-
-def _prepared(block: Block) -> Any:
-    return block.prepared
 
 
 def _times_signs(numbers: Matrix, y: Labels) -> Matrix:

@@ -1,0 +1,322 @@
+"""Some of the training rows as blocks, and totals over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .losses import Labels, Loss
+from .places import Place, namespace
+from .places.base import Array, Map, Scalar
+from .pools import Pool
+from .progress import track
+
+# A trial step of a solver may be far too long: it sees a value that is not finite, and
+# nobody else sees anything.
+may_overflow = np.errstate(over="ignore", invalid="ignore")
+
+# Of what statistics are taken: a block's residual, its curvature or its weights, as the pool
+# wants them; and whether they are for ``Pool.moments``.
+RESIDUAL, CURVATURE, WEIGHT = "residual", "curvature", "weight"
+Wanted = tuple[str, bool]
+
+
+@dataclass
+class Block:
+    """Some rows: the pool's encoding, labels, weights and the columns chosen so far."""
+
+    data: Any
+    y: Array  # (n,), labels
+    weight: Array  # (n,)
+    columns: Array  # (capacity, n); the first Rows.n_columns are in use
+    residual: Array  # (k, n) of the last evaluation
+    prepared: Any = None  # that residual as the pool wants it
+    curvature: Any = None  # the loss's in each score, as the pool wants it
+
+
+class Chosen(NamedTuple):
+    """An atom in use, and how its columns were brought into training units."""
+
+    atom: int
+    centers: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+
+class Shard:
+    """Some rows, all of them in one fit or those of a worker, and totals over them.
+
+    Every method that returns a tuple returns totals over the rows, in float64: those of
+    several shards add up. Arrays live where ``place`` says.
+
+    Parameters
+    ----------
+    pool : Pool
+        A fitted pool, in the form of the place.
+    n_classes : int
+        k.
+    intercept : bool
+        Whether the first column is the constant 1.
+    place : Place
+        Where the arrays live.
+    """
+
+    def __init__(self, pool: Pool, n_classes: int, intercept: bool, place: Place):
+        self.pool = pool
+        self.n_classes = n_classes
+        self.intercept = intercept
+        self.place = place
+        self.blocks: list[Block] = []
+        self.map: Map = map
+
+    def encode(self, X: Any, y: Labels, weight: NDArray[np.float64]) -> None:
+        """Cut the rows into blocks in the pool's encoding."""
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        rows = [slice(*pair) for pair in pairwise(self.place.edges(y.size))]
+        blocks = self.map(
+            lambda some: self.block(self.pool.encode(X, some), y[some], weight[some]), rows
+        )
+        self.blocks = list(track(blocks, "encoding rows", len(rows)))
+
+    def block(self, data: Any, y: Labels, weight: NDArray[np.float64]) -> Block:
+        """Return a block of rows whose encoding is known, with no column but the intercept."""
+        place, dtype = self.place, self.pool.dtype_
+        block = Block(
+            data=data,
+            y=place.asarray(y),
+            weight=place.asarray(weight.astype(dtype)),
+            columns=place.empty((8, y.size), dtype),
+            residual=place.empty((self.n_classes, y.size), dtype),
+        )
+        if self.intercept:
+            block.columns[0] = 1.0
+        return block
+
+    def total(self, part: Callable[[Block], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """Return the sum over blocks of each value that ``part(block)`` returns, in float64."""
+        sums: list[Any] | None = None
+        for values in self.map(part, self.blocks):
+            if sums is None:
+                sums = [self._summand(value) for value in values]
+            else:
+                for total, value in zip(sums, values, strict=True):
+                    total += value
+        assert sums is not None
+        return tuple(sums)
+
+    def _summand(self, value: Any) -> Array:
+        """Return a value of the first block in float64, to add the others to."""
+        place = self.place
+        if isinstance(value, float):  # as NumPy's scalars are, which cannot be added to
+            return place.asarray(np.array(value))
+        wide = place.wide(value)
+        return place.copy(wide) if wide is value and len(self.blocks) > 1 else wide
+
+    # The chosen columns.
+
+    def write(self, atom: int, start: int, stop: int) -> tuple[Array]:
+        """Write the atom's columns to those places; return their weighted sums."""
+
+        def write(block: Block) -> tuple[Array]:
+            self._make_room(block, start, stop)
+            block.columns[start:stop] = self.pool.columns(block.data, atom)
+            return (self._weighted(block, start, stop),)
+
+        (sums,) = self.total(write)
+        return (sums,)
+
+    def _make_room(self, block: Block, start: int, stop: int) -> None:
+        """Make room for columns up to ``stop``; those before ``start`` are kept."""
+        if stop > block.columns.shape[0]:
+            shape = 2 * stop, block.columns.shape[1]
+            grown = self.place.empty(shape, self.pool.dtype_)
+            grown[:start] = block.columns[:start]
+            block.columns = grown
+
+    def _weighted(self, block: Block, start: int, stop: int) -> Array:
+        """Return the weighted sums of new columns, zero where nothing is centred."""
+        place = self.place
+        if not self.intercept:
+            return place.zeros((stop - start,))
+        return place.wide(block.columns[start:stop]) @ place.wide(block.weight)
+
+    def scale(
+        self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]
+    ) -> tuple[Array]:
+        """Bring columns just written into training units; return their products with all."""
+        place = self.place
+        middles, divisors = place.asarray(centers)[:, None], place.asarray(scales)[:, None]
+
+        def scale(block: Block) -> tuple[Array]:
+            new = block.columns[start:stop]
+            new[:] = (place.wide(new) - middles) / divisors
+            return (place.inner(new * block.weight, block.columns[:stop]),)
+
+        (products,) = self.total(scale)
+        return (products,)
+
+    def take_out(self, start: int, stop: int, n_columns: int) -> list[Array]:
+        """Take columns out; later ones move up. Return those of each block."""
+
+        def take_out(block: Block) -> Array:
+            taken = self.place.copy(block.columns[start:stop])
+            later = self.place.copy(block.columns[stop:n_columns])  # the two overlap
+            block.columns[start : n_columns - (stop - start)] = later
+            return taken
+
+        return list(self.map(take_out, self.blocks))
+
+    def put_back(self, start: int, stop: int, n_columns: int, columns: list[Array]) -> None:
+        """Put columns back to where they were taken out, of as many as are left."""
+
+        def put_back(pair: tuple[Block, Array]) -> None:
+            block, taken = pair
+            later = self.place.copy(block.columns[start:n_columns])
+            block.columns[stop : n_columns + stop - start] = later
+            block.columns[start:stop] = taken
+
+        list(self.map(put_back, zip(self.blocks, columns, strict=True)))
+
+    # At a point: what is evaluated leaves its residuals in the blocks.
+
+    def evaluate(self, W: Array, loss: Loss, n_columns: int) -> tuple[Scalar, Array]:
+        """Return the loss at W and its gradient in the first columns; leave the residuals."""
+        place = self.place
+        W = place.asarray(W)
+        weights = place.cast(W, self.pool.dtype_)
+
+        @may_overflow
+        def part(block: Block) -> tuple[Scalar, Array]:
+            place.product(weights, block.columns[: W.shape[1]], block.residual)
+            value = loss.value_and_residual(block.residual, block.y, block.weight)
+            return value, self._correlated(block, 0, n_columns)
+
+        value, gradient = self.total(part)
+        return value, gradient
+
+    def correlate(self, start: int, stop: int) -> tuple[Array]:
+        """Return the residuals times some of the columns, (k, stop - start)."""
+        (found,) = self.total(lambda block: (self._correlated(block, start, stop),))
+        return (found,)
+
+    def _correlated(self, block: Block, start: int, stop: int) -> Array:
+        return self.place.correlated(block.residual, block.columns[start:stop])
+
+    def curvature_product(self, V: Array, loss: Loss) -> tuple[Array]:
+        """Return the Hessian of the loss in the weights times V, (k, columns)."""
+        place = self.place
+        weights = place.cast(place.asarray(V), self.pool.dtype_)
+
+        @may_overflow
+        def part(block: Block) -> tuple[Array]:
+            columns = block.columns[: V.shape[1]]
+            rho = loss.rho(block.residual, block.y, block.weight)
+            curved = loss.curvature_product(rho, block.weight, weights @ columns)
+            return (place.inner(curved, columns),)
+
+        (product,) = self.total(part)
+        return (product,)
+
+    def total_curvature(self) -> tuple[Scalar]:
+        """Return the loss's curvature, summed over classes and examples."""
+        (total,) = self.total(lambda block: (Loss.total_curvature(block.residual, block.weight),))
+        return (total,)
+
+    def class_curvatures(self) -> tuple[Array]:
+        """Return the loss's curvature in the scores of each class, (k,)."""
+        (totals,) = self.total(
+            lambda block: (Loss.curvatures(block.residual, block.weight).sum(axis=1),)
+        )
+        return (totals,)
+
+    def residual_sums(self) -> tuple[Array]:
+        """Return the sums of the residuals over examples, (k,)."""
+        (sums,) = self.total(lambda block: (_over_examples(block.residual),))
+        return (sums,)
+
+    def prepare(self, mean: Array, curvatures: bool) -> tuple[Array]:
+        """Leave in every block its residual, less weight times the mean, as the pool wants it.
+
+        If asked for, also the curvature of the loss in each score, whose sums over examples,
+        (k,), it returns.
+        """
+        place = self.place
+        mean = place.asarray(mean)[:, None]
+
+        def prepare(block: Block) -> tuple[Array]:
+            block.prepared = self.pool.prepare(block.residual - mean * block.weight)
+            if not curvatures:
+                return (place.zeros((self.n_classes,)),)
+            curvature = Loss.curvatures(block.residual, block.weight)
+            block.curvature = self.pool.prepare(curvature)
+            return (_over_examples(curvature),)
+
+        (sums,) = self.total(prepare)
+        return (sums,)
+
+    # Statistics of all atoms.
+
+    def over_parts(
+        self, parts: Sequence[slice], wanted: Sequence[Wanted], task: Callable[..., Any]
+    ) -> list[Any]:
+        """Return ``task(part, stats)`` for some parts of the pool, in order.
+
+        The statistics are those wanted, summed over all blocks. A pool of one part is summed
+        over blocks in parallel, one of many over parts; which of the two depends on the pool
+        alone, so the sums do not depend on the threads.
+        """
+        if len(parts) == 1 and not self.pool.adds_in_place:
+            return [task(parts[0], [self._by_blocks(parts[0], *one) for one in wanted])]
+        return list(
+            self.map(lambda part: task(part, [self._in_place(part, *one) for one in wanted]), parts)
+        )
+
+    def _by_blocks(self, part: slice, signal: str, squares: bool) -> Array:
+        (stats,) = self.total(
+            lambda block: (
+                self.pool.stats(block.data, self._signal(block, signal), part, None, squares),
+            )
+        )
+        return stats
+
+    def _in_place(self, part: slice, signal: str, squares: bool) -> Array:
+        first, *others = self.blocks
+        found = self.pool.stats(first.data, self._signal(first, signal), part, None, squares)
+        stats = self.place.wide(found)
+        for block in others:
+            self.pool.stats(block.data, self._signal(block, signal), part, stats, squares)
+        return stats
+
+    def _signal(self, block: Block, signal: str) -> Any:
+        """Return what statistics of a block are taken of."""
+        if signal != WEIGHT:
+            return block.prepared if signal == RESIDUAL else block.curvature
+        # As many rows as everywhere: no second compilation of a kernel.
+        alike = self.place.empty((self.n_classes, len(block.weight)), self.pool.dtype_)
+        alike[:] = block.weight
+        return self.pool.prepare(alike)
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.blocks)
+
+    def beside(self, labels: Iterable[Array], n_classes: int) -> list[Block]:
+        """Return blocks of the same encoding with other labels, and no column chosen."""
+        return [
+            Block(
+                block.data,
+                y,
+                block.weight,
+                self.place.copy(block.columns[:1]),
+                self.place.empty((n_classes, len(y)), self.pool.dtype_),
+            )
+            for block, y in zip(self.blocks, labels, strict=True)
+        ]
+
+
+def _over_examples(rows: Array) -> Array:
+    """Return the sums over examples, (k,), in float64."""
+    return rows.sum(axis=1, dtype=namespace(rows).float64)
