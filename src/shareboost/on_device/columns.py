@@ -23,6 +23,21 @@ class Compressed(NamedTuple):
     entries: Tensor  # (d, n), compressed rows: the columns of X
     pointers: NDArray[np.int64]  # (d + 1,), where each column's entries start
 
+    def of(self, columns: slice) -> Compressed:
+        """Return the entries of a range of columns."""
+        if columns.stop - columns.start == len(self.pointers) - 1:
+            return self
+        pointers = self.pointers[columns.start : columns.stop + 1]
+        own = slice(int(pointers[0]), int(pointers[-1]))
+        entries = compressed(
+            self.entries.crow_indices()[columns.start : columns.stop + 1] - own.start,
+            # In memory of their own: cuSPARSE reads 16 bytes at a time, from a multiple of them.
+            self.entries.col_indices()[own].clone(),
+            self.entries.values()[own].clone(),
+            (columns.stop - columns.start, self.entries.shape[1]),
+        )
+        return Compressed(entries, pointers - own.start)
+
     def times(self, rows: Tensor, values: Tensor | None = None) -> Tensor:
         """Return ``rows @ X``, (k, d), of rows given as (n, k), or of other values there."""
         entries = self.entries
@@ -76,7 +91,7 @@ class DeviceColumns(OnDevice, Columns):
         self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
     ) -> Tensor:
         if self.sparse_:
-            found = self._compressed_stats(data, rows, squares)
+            found = self._compressed_stats(data.of(part), rows, part, squares)
         elif squares:
             pivot, scale = self.here("pivot_"), self.here("scale_")
 
@@ -93,16 +108,19 @@ class DeviceColumns(OnDevice, Columns):
             found = self.place.sums(rows, data, lambda some: some.to(rows.dtype))
         return found if out is None else out.add_(found)
 
-    def _compressed_stats(self, data: Compressed, rows: Tensor, squares: bool) -> Tensor:
+    def _compressed_stats(
+        self, data: Compressed, rows: Tensor, part: slice, squares: bool
+    ) -> Tensor:
+        """Return the sums of a part's columns, given alone."""
         if not squares:
             return data.times(rows).double()
-        scale = self.here("scale_").to(rows.dtype)
+        scale = self.here("scale_")[part].to(rows.dtype)
         counts = self.place.asarray(np.diff(data.pointers))
         values = data.entries.values() / torch.repeat_interleave(scale, counts)
         return torch.vstack([data.times(rows, values), data.times(rows, values**2)]).double()
 
     def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        return stats / self.here("scale_")
+        return stats / self.here("scale_")[part]
 
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
         first, second = stats.chunk(2)

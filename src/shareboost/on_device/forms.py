@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from ..pools import Columns, Groups, Pieces, Pool, Products, Stumps, Templates, Union
@@ -21,11 +22,26 @@ class OnDevice:
 
     @classmethod
     def of(cls, pool: Pool, place: Device) -> Self:
-        """Return the form of an unfitted pool."""
+        """Return the form of a pool, unfitted."""
         form = cls(**pool.get_params(deep=False))
         form.place = place
         form._held = {}  # a form is fitted once
         return form
+
+    def adopt(self, fitted: Pool) -> Self:
+        """Take over what ``fit`` set in the pool of which this is the form, fitted in NumPy."""
+        check_is_fitted(fitted)
+        for name, value in vars(fitted).items():
+            if name.endswith("_"):
+                setattr(self, name, value)
+        return self
+
+    def plain_stats(self, stats: Tensor, part: slice) -> Tensor:
+        """Return a statistic in the shape and the meaning that it has in NumPy.
+
+        The part is one of ``parts`` there, which a form takes beside its own.
+        """
+        return stats
 
     def here(self, name: str) -> Tensor:
         """Return what ``fit`` set under that name, NumPy's numbers, as a tensor of the device."""
@@ -34,8 +50,13 @@ class OnDevice:
         return self._held[name]
 
 
+def fitted_form_of(pool: Pool, place: Device) -> Any:
+    """Return the form of a pool that was fitted in NumPy; raise where it has none."""
+    return form_of(pool, place).adopt(pool)
+
+
 def form_of(pool: Pool, place: Device) -> Any:
-    """Return the form of an unfitted pool; raise where it has none."""
+    """Return the form of a pool, unfitted; raise where it has none."""
     from .columns import DeviceColumns
     from .groups import DeviceGroups
     from .pieces import DevicePieces

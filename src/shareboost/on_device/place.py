@@ -101,6 +101,14 @@ class Device(Place):
 
         return form_of(pool, self)
 
+    def fitted_form(self, pool: Pool) -> Pool:
+        from .forms import fitted_form_of
+
+        return fitted_form_of(pool, self)
+
+    def plain_stats(self, form: Any, stats: Tensor, part: slice) -> NDArray[np.float64]:
+        return self.numpy(form.plain_stats(self.wide(stats), part))
+
     def check(self, form: Pool, penalty: Any, X: Any) -> None:
         sparse = sp.issparse(X) or (isinstance(X, Tensor) and is_sparse(X))
         if sparse and not getattr(form, "takes_sparse", False):

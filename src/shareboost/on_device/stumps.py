@@ -141,5 +141,22 @@ class DeviceStumps(OnDevice, Stumps):
         sums = (stats[:, :-1] - torch.where(mostly, stats[:, -1:], 0.0)) / scale
         return sums, sums * (torch.where(mostly, -1.0, 1.0) / scale)
 
+    def plain_stats(self, stats: Tensor, part: slice) -> Tensor:
+        """Return the sums of rows by code, (bins of the part, k): differences of those below.
+
+        Where NumPy's leave common codes out, one more row has the sum of all rows. The sums of
+        those codes are here all the same: they are not read there.
+        """
+        first, last = self._columns_of(part)
+        edges = self._bin_edges(first, last)
+        ends = edges[1:] - 1  # the last bin of each column, which has no stump
+        below = stats.new_empty((int(edges[-1]), len(stats)))
+        below[self.place.asarray(np.delete(np.arange(edges[-1]), ends))] = stats[:, :-1].T
+        below[self.place.asarray(ends)] = stats[:, -1]
+        before = below.roll(1, dims=0)
+        before[self.place.asarray(edges[:-1])] = 0.0
+        bins = below - before
+        return torch.vstack([bins, stats[:, -1]]) if self.stored_ else bins
+
     def columns(self, data: Ranked, atom: int) -> Tensor:
         return self.place.columns(self.features([atom]), data.source).T

@@ -41,7 +41,7 @@ class DeviceTemplates(OnDevice, Templates):
         codes = torch.empty((self.n_atoms_, len(X)), dtype=torch.int8, device=X.device)
 
         def write(some: slice) -> None:
-            codes[:, some] = self._coded(X[some])
+            codes[:, some] = self._coded(X[some], self._all)
 
         self._over_images(len(X), write)
         return DeviceImages(codes, X)
@@ -53,12 +53,12 @@ class DeviceTemplates(OnDevice, Templates):
         self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
     ) -> Tensor:
         if data.codes is not None:
-            sums = self._sums(data.codes, rows, squares)
+            sums = self._sums(data.codes[part], rows, squares)
         else:
             parts: list[Tensor] = []
 
             def add(some: slice) -> None:
-                codes = self._coded(data.source[some])
+                codes = self._coded(data.source[some], part)
                 parts.append(self._sums(codes, rows[:, some], squares))
 
             self._over_images(len(data.source), add)
@@ -66,22 +66,23 @@ class DeviceTemplates(OnDevice, Templates):
         total = rows.sum(dim=1, dtype=torch.float64)
         if not squares:
             sums += MIDDLE * total[:, None]
-        found = torch.cat([sums, total[None, :, None].expand(len(sums), -1, -1)], dim=2)
+        found = torch.nn.functional.pad(sums, (0, 1))
+        found[0, :, -1] = total
         return found if out is None else out.add_(found)
 
     def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        ratio = self.unit_ / self.here("scale_")
-        sums = stats[0, :, :-1] * (self.here("step_") * ratio)
-        sums += stats[0, :, -1:] * (self.here("low_") * ratio)
+        ratio = self.unit_ / self.here("scale_")[part]
+        sums = stats[0, :, :-1] * (self.here("step_")[part] * ratio)
+        sums += stats[0, :, -1:] * (self.here("low_")[part] * ratio)
         return sums
 
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-        ratio = self.unit_ / self.here("scale_")
-        step = self.here("step_") * ratio
+        ratio = self.unit_ / self.here("scale_")[part]
+        step = self.here("step_")[part] * ratio
         first, second = stats[0, :, :-1] * step, stats[1, :, :-1] * step**2
         if self.centred_:
             return first, second
-        middle = (self.here("low_") + float(MIDDLE) * self.here("step_")) * ratio
+        middle = (self.here("low_")[part] + float(MIDDLE) * self.here("step_")[part]) * ratio
         total = stats[0, :, -1:]
         return first + middle * total, second + middle * (2.0 * first + middle * total)
 
@@ -121,10 +122,14 @@ class DeviceTemplates(OnDevice, Templates):
         )  # fmt: skip
         self.place.memory.chunks(n, 9 * largest + 10 * self.n_atoms_, task, "the responses")
 
-    def _coded(self, X: Tensor) -> Tensor:
-        """Return the codes of some images, (atoms, n)."""
-        values = self._values(as_images(X, self.image_shape_, self.unit_))
-        codes = (values - self.here("low_")).div_(self.here("step_")).add_(0.5)
+    @property
+    def _all(self) -> slice:
+        return slice(0, self.n_atoms_)
+
+    def _coded(self, X: Tensor, part: slice) -> Tensor:
+        """Return the codes of some images for a part, (atoms of the part, n)."""
+        values = self._part_values(as_images(X, self.image_shape_, self.unit_), part)
+        codes = (values - self.here("low_")[part]).div_(self.here("step_")[part]).add_(0.5)
         return codes.clamp_(0.0, 255.0).floor_().sub_(MIDDLE).to(torch.int8).T
 
     def _calibrate(self, X: Tensor, sample: NDArray[np.intp], centred: bool) -> None:
@@ -132,7 +137,7 @@ class DeviceTemplates(OnDevice, Templates):
         found: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
 
         def add(some: slice) -> None:
-            values = self._values(images[some])
+            values = self._part_values(images[some], self._all)
             wide = values.double()
             found.append(
                 (values.amin(dim=0), values.amax(dim=0), wide.sum(dim=0), (wide**2).sum(dim=0))
@@ -145,13 +150,20 @@ class DeviceTemplates(OnDevice, Templates):
         ends = numpy(low.amin(dim=0)), numpy(high.amax(dim=0))
         self._set_codes(*ends, numpy(first.sum(dim=0) / n), numpy(second.sum(dim=0) / n), centred)
 
-    def _values(self, images: Tensor) -> Tensor:
-        """Return the values of all atoms, (images, n_atoms)."""
+    def _part_values(self, images: Tensor, part: slice) -> Tensor:
+        """Return the values of a part's atoms, (images, atoms of the part)."""
         values = []
-        for size in self.sizes_:
-            flat = self.place.asarray(size.templates.reshape(len(size.templates), -1))
+        for size, first in zip(self.sizes_, self.starts_.tolist(), strict=False):
+            start, stop = max(part.start - first, 0), min(part.stop - first, size.n_atoms)
+            if start >= stop:
+                continue
+            # The templates that the part has atoms of, of the outer ones perhaps not all.
+            outer = slice(start // size.n_masks, -(-stop // size.n_masks))
+            templates = size.templates[outer]
+            flat = self.place.asarray(templates.reshape(len(templates), -1))
             down, across = self.place.asarray(size.down), self.place.asarray(size.across)
-            found = responses(images, flat, size.templates.shape[1:3])
+            found = responses(images, flat, templates.shape[1:3])
             best = masked_maxima(found, down, across).flatten(1, 2)  # (n, masks, f)
-            values.append(best.transpose(1, 2).flatten(1))
+            before = outer.start * size.n_masks
+            values.append(best.transpose(1, 2).flatten(1)[:, start - before : stop - before])
         return torch.cat(values, dim=1)

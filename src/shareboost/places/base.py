@@ -48,6 +48,21 @@ class Place(ABC):
     def form(self, pool: Pool) -> Pool:
         """Return the form of an unfitted pool that computes here; raise where it has none."""
 
+    @abstractmethod
+    def fitted_form(self, pool: Pool) -> Pool:
+        """Return the form of a pool fitted in NumPy that computes here; raise where it has none.
+
+        It has the same atoms and scales: what it needs of data is the pool's.
+        """
+
+    @abstractmethod
+    def plain_stats(self, form: Pool, stats: Array, part: slice) -> NDArray[np.float64]:
+        """Return a statistic of a fitted form as the pool in NumPy has it, in float64.
+
+        The part is one of that pool's. So the statistics of rows at unlike places add up, and
+        the pool scores their sum.
+        """
+
     @property
     @abstractmethod
     def name(self) -> str | None:

@@ -60,6 +60,12 @@ class Host(Place):
     def form(self, pool: Pool) -> Pool:
         return pool
 
+    def fitted_form(self, pool: Pool) -> Pool:
+        return pool
+
+    def plain_stats(self, form: Pool, stats: Array, part: slice) -> NDArray[np.float64]:
+        return stats.astype(np.float64, copy=False)
+
     def columns(self, features: Features, X: Any) -> NDArray[Any]:
         found = features.columns(X)
         return found.toarray() if sp.issparse(found) else found
