@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from .places import Place
 from .places.base import Array
-from .rows import Rows
+from .pools import Pool
+from .rows import Chosen, Rows
 from .samples import Sample
 
 
@@ -16,12 +18,12 @@ class HeldOut:
     The columns of an atom are computed when a round first uses it, and kept.
     """
 
-    def __init__(self, sample: Sample, rows: Rows):
-        self.place = rows.place
-        self.pool = rows.pool
-        self.X = self.place.rows(sample.X)
-        self.y = self.place.asarray(sample.y)
-        self.weight = self.place.asarray(sample.weight)
+    def __init__(self, sample: Sample, pool: Pool, place: Place):
+        self.place = place
+        self.pool = pool
+        self.X = place.rows(sample.X)
+        self.y = place.asarray(sample.y)
+        self.weight = place.asarray(sample.weight)
         self.total_weight = float(sample.weight.sum())
         self._columns: dict[int, Array] = {}
 
@@ -30,19 +32,24 @@ class HeldOut:
 
         W, (k, n_columns), holds their weights, in training units.
         """
+        return self.right(rows.chosen, rows.intercept, W) / self.total_weight
+
+    def right(
+        self, chosen: tuple[Chosen, ...], intercept: bool, W: NDArray[np.float64]
+    ) -> float:
+        """Return the weight of the rows that the chosen atoms answer right."""
         place = self.place
         scores = place.zeros((self.y.shape[0], W.shape[0]))
-        edges = rows.starts
-        if rows.intercept:
+        stop = int(intercept)
+        if intercept:
             scores += place.asarray(W[:, 0])
-        for chosen, start, stop in zip(
-            rows.chosen, edges[rows.intercept :], edges[rows.intercept + 1 :], strict=False
-        ):
-            columns = place.wide(self._columns_of(chosen.atom)) - place.asarray(chosen.centers)
-            columns /= place.asarray(chosen.scales)
+        for one in chosen:
+            start, stop = stop, stop + one.scales.size
+            columns = place.wide(self._columns_of(one.atom)) - place.asarray(one.centers)
+            columns /= place.asarray(one.scales)
             scores += columns @ place.asarray(W[:, start:stop].T)
         right = scores.argmax(axis=1) == self.y
-        return float(place.wide(right) @ self.weight) / self.total_weight
+        return float(place.wide(right) @ self.weight)
 
     def _columns_of(self, atom: int) -> Array:
         if atom not in self._columns:

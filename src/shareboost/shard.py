@@ -123,11 +123,15 @@ class Shard:
 
         def write(block: Block) -> tuple[Array]:
             self._make_room(block, start, stop)
-            block.columns[start:stop] = self.pool.columns(block.data, atom)
+            block.columns[start:stop] = self.columns_of(block, atom)
             return (self._weighted(block, start, stop),)
 
         (sums,) = self.total(write)
         return (sums,)
+
+    def columns_of(self, block: Block, atom: int) -> Array:
+        """Return the columns of an atom on a block, (columns, n), in X's units."""
+        return self.pool.columns(block.data, atom)
 
     def _make_room(self, block: Block, start: int, stop: int) -> None:
         """Make room for columns up to ``stop``; those before ``start`` are kept."""

@@ -1,0 +1,148 @@
+"""The encoded rows on the workers, asked as one: totals over all blocks, scores, columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from distributed.client import Future
+from numpy.typing import NDArray
+
+from ..pools import Pool
+from ..pools.table import ANSWER_BYTES
+from ..pools.base import PART_BYTES
+from ..rows import PartTask
+from ..shard import Wanted
+from . import worker
+from .fleet import Fleet, Graph, Key
+from .sample import HELD_SHARE, SpreadSample
+from .worker import State
+
+
+class Crew:
+    """The shards of all blocks.
+
+    They are held on the workers where all of them take a small part of their memory; else
+    every pass encodes the rows anew.
+    """
+
+    def __init__(self, sample: SpreadSample, pool: Pool, n_classes: int, intercept: bool):
+        self.fleet: Fleet = sample.fleet
+        self.sample = sample
+        self.pool = pool
+        self.n_classes = n_classes
+        self.intercept = intercept
+        key = self.fleet.key("pool")
+        self._pool = self.fleet.held({key: (worker.identity, pool)}, [key])[0]
+        self._shards: list[Future] | None = None
+        if self.n_bytes <= HELD_SHARE * self.fleet.memory():
+            self._shards = self.fleet.held(*self._encoded())
+
+    @property
+    def holds(self) -> bool:
+        """Whether the shards stay on the workers."""
+        return self._shards is not None
+
+    @cached_property
+    def n_bytes(self) -> int:
+        """About what all shards take, told from one of them."""
+        place = int(np.argmax(self.sample.lengths))
+        graph, keys = self._encoded()
+        key = (self.fleet.key("size"), 0)
+        graph[key] = (worker.bytes_and_rows, keys[place])
+        ((n_bytes, n_rows),) = self.fleet.each(graph, [key])
+        return n_bytes * self.sample.n_rows // n_rows
+
+    def _encoded(self) -> tuple[Graph, list[Key]]:
+        """Return tasks that encode every block, and their keys."""
+        task = partial(worker.encoded, self.n_classes, self.intercept, self.sample.device)
+        graph, samples = self.sample.tasks(worker.identity, "rows")
+        name = self.fleet.key("encode")
+        graph[self._pool.key] = self._pool
+        keys = [(name, i) for i in range(len(samples))]
+        for key, sample in zip(keys, samples, strict=True):
+            graph[key] = (task, self._pool.key, sample)
+        return graph, keys
+
+    def _tasks(self, function: Any, what: str) -> tuple[Graph, list[Key]]:
+        """Return tasks of ``function(shard)`` for every block, and their keys."""
+        if self._shards is None:
+            graph, shards = self._encoded()
+        else:
+            graph = {future.key: future for future in self._shards}
+            shards = list(graph)
+        name = self.fleet.key(what)
+        keys = [(name, i) for i in range(len(shards))]
+        graph.update({key: (function, shard) for key, shard in zip(keys, shards, strict=True)})
+        return graph, keys
+
+    def total(self, state: State, name: str, *arguments: Any) -> tuple[Any, ...]:
+        """Return totals over all rows in a state, by the name of the shard's method."""
+        task = partial(worker.asked, state, name, arguments)
+        graph, keys = self._tasks(task, name.replace("_", "-"))
+        found: tuple[Any, ...] = self.fleet.merged(graph, keys, worker.added)
+        return found
+
+    def scored(
+        self,
+        state: State,
+        mean: NDArray[np.float64],
+        wanted: Sequence[Wanted],
+        task: PartTask[Any],
+    ) -> list[Any]:
+        """Return the scores of every part of the pool, by totals over all rows in a state.
+
+        The totals stay on the cluster: only scores come here.
+        """
+        parts = self.pool.parts(self.n_classes)
+        n = max(1, ANSWER_BYTES // PART_BYTES)
+        found = []
+        for some in (parts[i : i + n] for i in range(0, len(parts), n)):
+            leaf = partial(worker.asked, state, "statistics", (mean, wanted, some))
+            graph, keys = self._tasks(leaf, "statistics")
+            graph[self._pool.key] = self._pool
+            end = partial(worker.scored, task, some)
+            found += self.fleet.merged(graph, keys, worker.added, end, [self._pool.key])
+        return found
+
+    def columns(self, atom: int) -> NDArray[Any]:
+        """Return the columns of an atom for all rows, (columns, n), in X's units."""
+        found = self.fleet.each(*self._tasks(partial(worker.columns_of, atom), "columns"))
+        return np.concatenate(found, axis=1)
+
+    def labels(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the labels and the weights of all rows."""
+        found = self.fleet.each(*self._tasks(worker.labels_of, "labels"))
+        y, weight = (np.concatenate(own) for own in zip(*found, strict=True))
+        return y.astype(np.intp), weight.astype(np.float64)
+
+
+class SpreadHeldOut:
+    """Held-out rows on a cluster, in blocks, as ``HeldOut``."""
+
+    def __init__(self, sample: SpreadSample, pool: Pool):
+        self.fleet = sample.fleet
+        key = self.fleet.key("pool")
+        self._pool = self.fleet.held({key: (worker.identity, pool)}, [key])[0]
+        graph, samples = sample.tasks(worker.identity, "held-out")
+        graph[self._pool.key] = self._pool
+        name = self.fleet.key("held-out")
+        self._keys = [(name, i) for i in range(len(samples))]
+        for own, one in zip(self._keys, samples, strict=True):
+            graph[own] = (partial(worker.held_out, sample.device), self._pool.key, one)
+        self._graph = graph
+        if sample.n_bytes <= HELD_SHARE * self.fleet.memory():
+            held = self.fleet.held(graph, self._keys)
+            self._graph = {future.key: future for future in held}
+            self._keys = list(self._graph)
+
+    def score(self, rows: Any, W: NDArray[np.float64]) -> float:
+        """Return the weighted share of right answers."""
+        task = partial(worker.right, rows.chosen, rows.intercept, W)
+        name, graph = self.fleet.key("score"), dict(self._graph)
+        keys = [(name, i) for i in range(len(self._keys))]
+        graph.update({key: (task, own) for key, own in zip(keys, self._keys, strict=True)})
+        right, total = self.fleet.merged(graph, keys, worker.added)
+        return float(right / total)

@@ -1,0 +1,221 @@
+"""Training rows on a cluster: checked, in blocks, and all that a fit asks of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from distributed.client import Future
+from numpy.typing import NDArray
+
+from ..checkpoints.fingerprint import digest
+from ..places import Place
+from ..pools import Pool
+from ..pools.table import Table
+from ..samples import Sample, held_out_rows
+from ..validation import on_host
+from .blocks import Blocks
+from .fleet import Fleet, Graph, Key
+from .recipe import Recipe, Survey
+
+# The share of the workers' memory that rows, or their encoding, may take to be held there.
+HELD_SHARE = 0.4
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SpreadSample:
+    """Rows in blocks on the workers; in a fit it takes the part of ``Sample``.
+
+    Where the rows take a small part of the workers' memory they are made once and held there;
+    else every pass over them makes them anew.
+    """
+
+    fleet: Fleet
+    blocks: Blocks
+    surveys: tuple[Survey, ...]
+    recipe: Recipe
+    own: Recipe  # with the rows' own weights, without those of their classes
+    device: Any
+    rows: tuple[NDArray[np.intp] | None, ...]  # of each block, None for all
+    held: tuple[Future, ...] | None = None  # ``Sample`` of each block
+
+    @property
+    def weighted(self) -> SpreadSample:
+        """The rows of positive weight: there are no others."""
+        return self
+
+    @property
+    def n_columns(self) -> int:
+        """Number of X's columns."""
+        return int(self.recipe.checked.n_features_in_)
+
+    @property
+    def kind(self) -> str:
+        """Of the rows: "dense", "sparse" or "tensors"."""
+        return next(survey.kind for survey in self.surveys if survey.n_rows)
+
+    @property
+    def n_bytes(self) -> int:
+        """About what the rows take."""
+        item = self.recipe.dtype.itemsize
+        return sum(
+            survey.n_bytes * item // survey.dtype.itemsize for survey in self.surveys
+        )
+
+    @cached_property
+    def lengths(self) -> list[int]:
+        """Rows of positive weight of each block."""
+        lowest = min(survey.lowest for survey in self.surveys)
+        if lowest * self.recipe.factors.min() >= self.recipe.limit:
+            return [
+                survey.n_rows if rows is None else rows.size
+                for survey, rows in zip(self.surveys, self.rows, strict=True)
+            ]
+        return self._each(_n_rows, "rows")
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of positive weight."""
+        return sum(self.lengths)
+
+    @cached_property
+    def total_weight(self) -> float:
+        """The sum of all weights."""
+        graph, keys = self.tasks(_total_weight, "weights")
+        return float(self.fleet.merged(graph, keys, _plus))
+
+    def tasks(self, function: Any, what: str) -> tuple[Graph, list[Key]]:
+        """Return tasks of ``function(sample)`` for every block, and their keys."""
+        return self.tasks_given([partial(_of_sample, function)] * len(self.blocks), what)
+
+    def tasks_given(self, functions: list[Any], what: str) -> tuple[Graph, list[Key]]:
+        """Return tasks of a function of its own for every block, and their keys."""
+        name = self.fleet.key(what)
+        keys = [(name, i) for i in range(len(self.blocks))]
+        if self.held is not None:
+            graph: Graph = {future.key: future for future in self.held}
+            for key, function, future in zip(keys, functions, self.held, strict=True):
+                graph[key] = (function, future.key)
+            return graph, keys
+        graph = dict(self.blocks.graph)
+        made = self.fleet.key("rows")
+        for i, (key, function) in enumerate(zip(keys, functions, strict=True)):
+            graph[made, i] = (partial(self.recipe, self.rows[i]), *self.blocks.keys[i])
+            graph[key] = (function, (made, i))
+        return graph, keys
+
+    def _each(self, function: Any, what: str) -> list[Any]:
+        """Return ``function(sample)`` of every block."""
+        return self.fleet.each(*self.tasks(function, what))
+
+    def hold(self) -> SpreadSample:
+        """Return the sample with its rows held by the workers, where they take little of them."""
+        if self.n_bytes > HELD_SHARE * self.fleet.memory():
+            return self
+        graph, keys = self.tasks(_itself, "hold")
+        return replace(self, held=tuple(self.fleet.held(graph, keys)))
+
+    def split(self, fraction: float, random_state: Any) -> tuple[SpreadSample, SpreadSample]:
+        """Return the rows to train on and that fraction of every class, held out.
+
+        The same rows as of a local fit: their labels, a byte or two a row, come here for it.
+        """
+        name = self.fleet.key("labels")
+        keys = [(name, i) for i in range(len(self.blocks))]
+        graph = dict(self.blocks.graph)
+        for key, (_, *others) in zip(keys, self.blocks.keys, strict=True):
+            graph[key] = (self.recipe.labels, *others)
+        found = self.fleet.each(graph, keys)
+        y = np.concatenate([labels for _, labels in found])
+        edges = np.cumsum([0, *(len(labels) for _, labels in found)])
+
+        def taken(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
+            places = np.searchsorted(rows, edges)
+            return tuple(
+                numbers[rows[first:last] - start]
+                for (numbers, _), first, last, start in zip(
+                    found, places[:-1], places[1:], edges[:-1], strict=True
+                )
+            )
+
+        train, held_out = held_out_rows(y, fraction, random_state)
+        return (
+            replace(self, rows=taken(train)),
+            replace(self, rows=taken(held_out), recipe=self.own),
+        )
+
+    def fitted(self, pool: Pool, place: Place, centred: bool) -> SpreadSample:
+        """Fit the pool to the rows; return them, held where they can be."""
+        found = self.hold()
+        pool.fit_spread(SpreadTable(found), centred)
+        return found
+
+    def digests(self) -> dict[str, str]:
+        """Return what tells whether other rows are the same, in the same blocks."""
+        return {"X": digest(self._each(_digest, "digest")), "y": digest(self.recipe.classes)}
+
+
+class SpreadTable(Table):
+    """The rows of a sample on a cluster, as the fit of a pool reads them."""
+
+    def __init__(self, sample: SpreadSample):
+        self.sample_ = sample
+        self.n_rows = sample.n_rows
+        self.n_columns = sample.n_columns
+        self.dtype = sample.recipe.dtype
+        self.sparse = sample.kind == "sparse"
+
+    def ask(self, question: Any, merge: Any, what: str) -> Any:
+        name = what.replace(" ", "-")
+        graph, keys = self.sample_.tasks(partial(_answer, question), name)
+        return self.sample_.fleet.merged(graph, keys, merge)
+
+    def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
+        edges = np.cumsum([0, *self.sample_.lengths])
+        places = np.searchsorted(rows, edges)
+        functions = [
+            partial(_of_sample, partial(_some, rows[first:last] - start))
+            for first, last, start in zip(places[:-1], places[1:], edges[:-1], strict=True)
+        ]
+        found = self.sample_.fleet.each(*self.sample_.tasks_given(functions, "sample"))
+        X = [some for some, _ in found]
+        weight = np.concatenate([own for _, own in found])
+        return (sp.vstack(X, format="csr") if self.sparse else np.concatenate(X)), weight
+
+
+def _of_sample(function: Any, sample: Sample) -> Any:
+    return function(sample)
+
+
+def _answer(question: Any, sample: Sample) -> Any:
+    return question(on_host(sample.X), sample.weight)
+
+
+def _some(rows: NDArray[np.intp], sample: Sample) -> tuple[Any, Vector]:
+    X, _, weight = sample.take(rows)
+    return on_host(X), weight
+
+
+def _itself(sample: Sample) -> Sample:
+    return sample
+
+
+def _n_rows(sample: Sample) -> int:
+    return len(sample.y)
+
+
+def _total_weight(sample: Sample) -> float:
+    return float(sample.weight.sum())
+
+
+def _plus(left: float, right: float) -> float:
+    return left + right
+
+
+def _digest(sample: Sample) -> str:
+    return digest((on_host(sample.X), sample.y, sample.weight))
