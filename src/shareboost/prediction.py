@@ -42,7 +42,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         the same chunks of rows, of NumPy's blocks.
         """
         if self._is_spread(X):
-            return self._answered("decision", X)
+            return self._answered("decisions", X)
         return given_back(decision(self._scores(X)), X)
 
     def predict(self, X: Any) -> Any:
@@ -86,7 +86,10 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return np.asarray(model.features.names(names), dtype=object)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on X: the weighted share of labels that ``predict`` tells."""
+        """Return the accuracy on X: the weighted share of labels that ``predict`` tells.
+
+        Of Dask's rows it is computed where they are, and y and the weights may be Dask's too.
+        """
         from sklearn.metrics import accuracy_score  # a heavy import
 
         predicted = self.predict(X)
@@ -98,9 +101,12 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return accuracy_score(y, on_host(predicted), sample_weight=sample_weight)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
-        """Yield the decision function of every model of ``path_``, in its order."""
+        """Yield the decision function of every model of ``path_``, in its order.
+
+        Of Dask's rows they are lazy; ``dask.compute(*...)`` of all of them reads X once.
+        """
         if is_spread(X):
-            yield from self._staged_answers("decision", X)
+            yield from self._staged_answers("decisions", X)
             return
         yield from (given_back(decision(scores), X) for scores in self._staged_scores(X))
 

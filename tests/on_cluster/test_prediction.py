@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from dask.utils import key_split
 from every_pool import classifier, every_pool, some_digits
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -214,6 +215,27 @@ def test_blocks_of_two_precisions_come_in_the_declared_one(data, clf):
         assert found.dtype == found.compute().dtype == np.float64
         assert np.array_equal(found.compute(), clf.transform(data[0]))
         assert np.array_equal(clf.predict(rows).compute(), clf.predict(data[0]))
+
+
+def test_a_model_without_any_feature_answers_too(data, spread):
+    clf = MixedNormClassifier(path=6).fit(*data).at(0)
+    assert clf.transform(spread).shape == (300, 0)
+    check_answers(clf, data[0], spread)
+
+
+def test_the_dashboard_tells_what_was_asked_for(spread, clf):
+    shown = [key_split(getattr(clf, method)(spread).name) for method in METHODS]
+    shown += [key_split(next(clf.staged_predict(spread)).name)]
+    shown += [key_split(next(clf.staged_decision_function(spread)).name)]
+    assert shown == [
+        "shareboost-predict",
+        "shareboost-proba",
+        "shareboost-log-proba",
+        "shareboost-decisions",
+        "shareboost-transform",
+        "shareboost-staged-predict",
+        "shareboost-staged-decisions",
+    ]
 
 
 def test_two_classes_have_one_column_of_scores(data):

@@ -9,6 +9,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask.base import tokenize
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
@@ -57,9 +58,13 @@ def _of_frame(X: Any, kept: list[int], own: list[NDArray[np.intp]]) -> Any:
     """Return those rows of some partitions as a frame."""
     import dask.dataframe as dd
 
-    take = delayed(rows_of, pure=True)
+    take = delayed(rows_of)
+    name = f"shareboost-rows-{tokenize(X, kept, own)}"
     parts = X.partitions[kept].to_delayed(optimize_graph=False)
-    found = [take(part, taken) for part, taken in zip(parts, own, strict=True)]
+    found = [
+        take(part, taken, dask_key_name=f"{name}-{i}")
+        for i, (part, taken) in enumerate(zip(parts, own, strict=True))
+    ]
     return dd.from_delayed(found, meta=X._meta, prefix="shareboost-rows", verify_meta=False)
 
 

@@ -29,7 +29,7 @@ PLAIN = (str, int, float, type(None))
 
 # The code that answers a block, by what was asked for.
 OF_A_BLOCK: dict[str, Callable[[Predictor, Any], Any]] = {
-    "decision": Predictor.decision_function,
+    "decisions": Predictor.decision_function,
     "predict": Predictor.predict,
     "proba": Predictor.predict_proba,
     "log-proba": Predictor.predict_log_proba,
@@ -106,7 +106,7 @@ def _of_partitions(answer: Any, X: Any, model: Any, empty: Any, token: str) -> d
 
 
 def staged_answers(clf: Predictor, asked: str, X: Any) -> Iterator[da.Array]:
-    """Yield the lazy answers of every model of the path: "decision", "predict" or "scores".
+    """Yield the lazy answers of every model of the path: "decisions", "predict" or "scores".
 
     The columns of all atoms are one array, of which each is made: computed together, they read
     X once.
@@ -126,7 +126,7 @@ def staged_scores(clf: Predictor, X: Any) -> Iterator[NDArray[np.float64]]:
 def _of_columns(clf: Predictor, asked: str, columns: da.Array) -> Iterator[da.Array]:
     """Yield an answer for every model of the path, from the columns of all atoms."""
     scores = np.empty((0, clf.classes_.size))
-    empty = {"predict": clf.classes_[:0], "decision": decision(scores), "scores": scores}[asked]
+    empty = {"predict": clf.classes_[:0], "decisions": decision(scores), "scores": scores}[asked]
     for weights in clf._staged_weights():
         step = _sent("step", _Step(weights, clf.classes_))
         token = f"shareboost-staged-{asked}"
@@ -150,7 +150,7 @@ def _block_step(columns: NDArray[np.float64], step: _Step, asked: str) -> NDArra
     scores = step.weights.scores(columns)
     if asked == "predict":
         return step.classes[scores.argmax(axis=1)]
-    return decision(scores) if asked == "decision" else scores
+    return decision(scores) if asked == "decisions" else scores
 
 
 def _check_columns(clf: Predictor, X: Any) -> None:
@@ -225,7 +225,7 @@ def _empty(clf: Predictor, asked: str, features: Features, X: Any) -> Any:
     if asked == "staged-columns":
         return np.empty((0, features.n_columns))
     scores = np.empty((0, clf.classes_.size))
-    return decision(scores) if asked == "decision" else scores
+    return decision(scores) if asked == "decisions" else scores
 
 
 def _no_rows(X: Any) -> Any:
