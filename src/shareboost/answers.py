@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.special
@@ -45,6 +45,21 @@ def scores_of(model: Model, X: Any) -> Any:
 
         place.memory.chunks(len(X), 24 * max(1, len(coef)), write, "the chosen columns")
     return scores
+
+
+class StepWeights(NamedTuple):
+    """The weights of one model of a path."""
+
+    own: NDArray[np.intp]  # where its columns are among those of the path's features
+    coef: NDArray[np.float64]  # (k, own.size)
+    intercept: NDArray[np.float64]  # (k,)
+
+    def scores(self, columns: Any) -> Any:
+        """Return the scores of rows given by all columns of the path, (rows, k)."""
+        place = place_of(columns, None)
+        first = np.array_equal(self.own, np.arange(self.own.size))  # then no copy is needed
+        used = columns[:, : self.own.size] if first else columns[:, place.asarray(self.own)]
+        return used @ place.asarray(self.coef.T) + place.asarray(self.intercept)
 
 
 def softmax(scores: Any) -> Any:

@@ -13,10 +13,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from .answers import given_back, labels_of, log_softmax, scores_of, softmax
+from .answers import StepWeights, given_back, labels_of, log_softmax, scores_of, softmax
 from .model import Model
 from .model_path import ModelPath, Step
-from .places import is_device_array, place_of
+from .places import is_device_array, is_spread, place_of
 from .pools import Features, Pool, takes_nan
 from .validation import check_rows, on_host
 
@@ -38,15 +38,20 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         For two classes, that of the second less that of the first, (n_samples,). Of a torch
         tensor or a CuPy array they are computed on its device and returned there, as all that
-        is predicted.
+        is predicted. Of a Dask array or frame, all that is predicted is a lazy Dask array with
+        the same chunks of rows, of NumPy's blocks.
         """
-        return given_back(_decision(self._scores(X)), X)
+        if self._is_spread(X):
+            return self._answered("decisions", X)
+        return given_back(decision(self._scores(X)), X)
 
     def predict(self, X: Any) -> Any:
         """Return the class of the highest score for each row; ties go to the first class.
 
         Of a device's array, labels that are no numbers come as NumPy's.
         """
+        if self._is_spread(X):
+            return self._answered("predict", X)
         best = self._best(X)
         return labels_of(self.classes_, best, X)
 
@@ -58,21 +63,21 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         trains for the decision: the order of classes is right, the values are not
         calibrated.
         """
+        if self._is_spread(X):
+            return self._answered("proba", X)
         return given_back(softmax(self._logits(self._scores(X))), X)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of ``predict_proba``, (n_samples, n_classes)."""
+        if self._is_spread(X):
+            return self._answered("log-proba", X)
         return given_back(log_softmax(self._logits(self._scores(X))), X)
 
     def transform(self, X: Any) -> Any:
         """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
-        features = self._model().features
-        rows = self._check_rows(X)
-        if not is_device_array(X):
-            return features.columns(rows)
-        place = place_of(X, None)
-        with place.settled():
-            return given_back(place.columns(features, rows), X)
+        if self._is_spread(X):
+            return self._answered("transform", X)
+        return self._transformed(X)
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the names of the chosen columns, in the order chosen."""
@@ -81,18 +86,35 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return np.asarray(model.features.names(names), dtype=object)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy on X: the weighted share of labels that ``predict`` tells."""
+        """Return the accuracy on X: the weighted share of labels that ``predict`` tells.
+
+        Of Dask's rows it is computed where they are, and y and the weights may be Dask's too.
+        """
         from sklearn.metrics import accuracy_score  # a heavy import
 
+        predicted = self.predict(X)
+        if is_spread(predicted):
+            from .on_cluster.scoring import accuracy
+
+            return accuracy(predicted, y, sample_weight)
         y, sample_weight = on_host(y), on_host(sample_weight)
-        return accuracy_score(y, on_host(self.predict(X)), sample_weight=sample_weight)
+        return accuracy_score(y, on_host(predicted), sample_weight=sample_weight)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
-        """Yield the decision function of every model of ``path_``, in its order."""
-        yield from (given_back(_decision(scores), X) for scores in self._staged_scores(X))
+        """Yield the decision function of every model of ``path_``, in its order.
+
+        Of Dask's rows they are lazy; ``dask.compute(*...)`` of all of them reads X once.
+        """
+        if is_spread(X):
+            yield from self._staged_answers("decisions", X)
+            return
+        yield from (given_back(decision(scores), X) for scores in self._staged_scores(X))
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Yield the predictions of every model of ``path_``, in its order."""
+        if is_spread(X):
+            yield from self._staged_answers("predict", X)
+            return
         for scores in self._staged_scores(X):
             yield labels_of(self.classes_, scores.argmax(axis=1), X)
 
@@ -178,21 +200,50 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         finite = "allow-nan" if self.path_.features.allows_nan else True
         return check_rows(self, X, finite)
 
+    def _transformed(self, X: Any) -> Any:
+        """Return the columns of the chosen atoms, without any frame around them."""
+        features = self._model().features
+        rows = self._check_rows(X)
+        if not is_device_array(X):
+            return features.columns(rows)
+        place = place_of(X, None)
+        with place.settled():
+            return given_back(place.columns(features, rows), X)
+
     def _staged_scores(self, X: Any) -> Iterator[Any]:
+        columns = self._path_columns(X)
+        yield from (weights.scores(columns) for weights in self._staged_weights())
+
+    def _path_columns(self, X: Any) -> Any:
+        """Return the columns of all atoms of the path in float64, checked, on X's device."""
         check_is_fitted(self)
         place = place_of(X, None)
         rows = self._check_rows(X)
         with place.settled():
-            columns = place.wide(place.columns(self.path_.features, rows))
+            return place.wide(place.columns(self.path_.features, rows))
+
+    def _staged_weights(self) -> Iterator[StepWeights]:
+        """Yield the weights of every model of the path, by the columns of all atoms."""
         for step in self.path_:
             _, own = self.path_.places(step.atoms)
-            coef, intercept = self.path_.weights(step, own)
-            first = np.array_equal(own, np.arange(own.size))  # then no copy is needed
-            used = columns[:, : own.size] if first else columns[:, place.asarray(own)]
-            yield used @ place.asarray(coef.T) + place.asarray(intercept)
+            yield StepWeights(own, *self.path_.weights(step, own))
+
+    def _is_spread(self, X: Any) -> bool:
+        """Return whether Dask is to answer, of whom X is."""
+        return is_spread(X)
+
+    def _answered(self, asked: str, X: Any) -> Any:
+        from .on_cluster.prediction import answered  # imports Dask, of whom X is
+
+        return answered(self, asked, X)
+
+    def _staged_answers(self, asked: str, X: Any) -> Iterator[Any]:
+        from .on_cluster.prediction import staged_answers
+
+        return staged_answers(self, asked, X)
 
 
-def _decision(scores: Any) -> Any:
+def decision(scores: Any) -> Any:
     """Return the scores as scikit-learn wants them: a difference for two classes."""
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 

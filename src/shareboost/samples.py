@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_feature_names_in, check_array
 
 from .losses import Labels
-from .places import Place, is_device_array
+from .places import Place, is_device_array, is_spread
 from .pools import takes_nan
 from .validation import (
     check_data,
@@ -59,12 +59,21 @@ class GivenSample(NamedTuple):
 
     def take(self, rows: NDArray[Any]) -> GivenSample:
         """Return some of the rows, by index, some of them several times, or by mask."""
+        if is_spread(self.X) and rows.dtype != bool:
+            rows = np.sort(rows)  # which rows, not in which order: they stay in their blocks
         weight = None if self.weight is None else self.weight[rows]
         return GivenSample(rows_of(self.X, rows), self.y[rows], weight)
 
 
 def rows_of(X: Any, rows: NDArray[Any]) -> Any:
-    """Return some rows of X, a frame or a device's array too, by index or by mask."""
+    """Return some rows of X, a frame or a device's array too, by index or by mask.
+
+    Those of Dask's arrays and frames are lazy, and their index is in rising order.
+    """
+    if is_spread(X):
+        from .on_cluster.given_rows import some_rows
+
+        return some_rows(X, rows)
     if not is_device_array(X):
         return _safe_indexing(X, rows)
     from .on_device import as_tensor

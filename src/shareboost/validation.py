@@ -21,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from .losses import Labels
-from .places import is_device_array
+from .places import is_device_array, is_spread
 
 # Sparse formats kept as they come; any other becomes the first.
 SPARSE = ("csr", "csc")
@@ -102,7 +102,14 @@ def check_rows(estimator: Any, X: Any, finite: Any) -> Any:
 
 
 def on_host(values: Any) -> Any:
-    """Return an array of a device as NumPy's or SciPy's; any other value as it is."""
+    """Return an array of a device or of Dask as NumPy's or SciPy's; any other value as it is.
+
+    Dask's are computed, its frames to pandas' frames.
+    """
+    if is_spread(values):
+        from .on_cluster.given_rows import computed
+
+        return computed(values)
     if not is_device_array(values):
         return values
     from .on_device.tensors import host_array

@@ -16,6 +16,7 @@ from sklearn.model_selection import check_cv
 
 from ..classifier import ShareBoostClassifier
 from ..path import Path
+from ..places import is_spread
 from ..samples import GivenSample
 from ..validation import on_host
 from .curves import Curve
@@ -44,14 +45,14 @@ class FoldClassifier(ShareBoostClassifier):
 
         The columns of all atoms are computed once. Without any atom, yield this one.
         """
-        for t, scores in enumerate(self._staged_scores(X), start=1):
+        for t, scores in enumerate(self._round_scores(X), start=1):
             round_ = self.at(t)
             round_._known = X, round_.path_, scores
             yield round_
         if not len(self.path_):
             yield self
 
-    # Scorers read NumPy's arrays, of rows on a device too.
+    # Scorers read NumPy's arrays, of rows on a device or a cluster too.
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of the highest score for each row, as NumPy's."""
@@ -68,6 +69,16 @@ class FoldClassifier(ShareBoostClassifier):
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of the probabilities, as NumPy's."""
         return on_host(super().predict_log_proba(X))
+
+    def _round_scores(self, X: Any) -> Iterator[Any]:
+        if not is_spread(X):
+            return self._staged_scores(X)
+        from ..on_cluster.prediction import staged_scores
+
+        return staged_scores(self, X)
+
+    def _is_spread(self, X: Any) -> bool:
+        return super()._is_spread(X) and self._known_scores(X) is None
 
     def _scores(self, X: Any) -> Any:
         known = self._known_scores(X)

@@ -1,0 +1,14 @@
+"""The Dask forms of rows: everything of a fit, or of predictions, on a cluster.
+
+Nothing outside this package imports Dask, and this package is imported only where Dask's arrays
+or frames are given.
+"""
+
+from __future__ import annotations
+
+try:
+    import dask.array  # noqa: F401
+except ImportError as error:  # pragma: no cover
+    raise ImportError(
+        "Dask's arrays and frames need Dask: pip install 'shareboost[dask]'."
+    ) from error
