@@ -7,6 +7,7 @@ from sklearn.base import clone
 
 from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Union
 from shareboost.pools import base as pools_base
+from shareboost.pools import table as pools_table
 
 makers = pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 
@@ -79,6 +80,19 @@ def test_explicit_zeros_and_duplicates_of_sparse_rows_count_once():
     X = sp.csr_array((np.array(values), np.array(columns), np.array(pointers)), shape=(4, 2))
     for pool in (Columns(), Products(), Stumps()):
         assert_alike(clone(pool).fit_spread(Cut(X)), clone(pool).fit(X))
+
+
+def test_products_take_as_few_passes_as_keep_answers_small(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(100, 90))
+    table, pool = Cut(X), Products(linear=True).fit(X)
+    found = Products(linear=True).fit_spread(table)
+    assert table.asked == ["sizes of columns", "scales of products"]
+    monkeypatch.setattr(pools_table, "ANSWER_BYTES", 40_000)
+    narrow = Cut(X)
+    assert_alike(Products(linear=True).fit_spread(narrow), pool)
+    assert_alike(found, pool)
+    assert narrow.asked.count("scales of products") == 2
+    assert narrow.most_answered < table.most_answered
 
 
 class Remembered(Columns):

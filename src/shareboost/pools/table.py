@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from sklearn.utils.random import sample_without_replacement
 
 Vector = NDArray[np.float64]
 Answer = TypeVar("Answer")
+Item = TypeVar("Item")
 
 # What the answer of a block takes at most, about: many may wait to be merged on one machine.
 ANSWER_BYTES = 1 << 26
@@ -80,6 +81,20 @@ class Whole(Table):
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
         X, weight = self._rows
         return (X.tocsr() if self.sparse else X)[rows], weight[rows]
+
+
+def grouped(items: Iterable[Item], size: Callable[[Item], int]) -> Iterator[list[Item]]:
+    """Yield neighbours together, as many as give an answer of ``ANSWER_BYTES``, at least one."""
+    group: list[Item] = []
+    held = 0
+    for item in items:
+        if group and held + size(item) > ANSWER_BYTES:
+            yield group
+            group, held = [], 0
+        group.append(item)
+        held += size(item)
+    if group:
+        yield group
 
 
 def stored_entries(X: Any, weight: Vector) -> int:
