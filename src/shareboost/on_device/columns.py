@@ -11,7 +11,8 @@ from torch import Tensor
 
 from ..arguments import one_of
 from ..pools.base import SCALES, ranges, weights_or_ones
-from ..pools.columns import Columns, Moments, range_or_one
+from ..pools.columns import Columns
+from ..pools.moments import Moments, range_or_one
 from .forms import OnDevice
 from .tensors import by_columns, compressed, is_sparse
 from .types import numpy_type, tensor_type

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
@@ -14,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..kernels import MOST_TAGGED, WIDTH
+from .table import Table, stored_entries
 
 # Beyond this ratio of a column's size to its spread, float32 sums lose its variation.
 LARGEST_OFFSET_IN_FLOAT32 = 1e3
@@ -27,6 +29,10 @@ POWERS = {"root": 0.5, "deviation": 1.0, "none": 0.0}
 
 # What the statistics of a part take, about, where the atoms can be split so far.
 PART_BYTES = 1 << 22
+# What the rows take, about, that a pool is fitted on where it cannot be on blocks of a cluster.
+SAMPLE_BYTES = 1 << 28
+# Never fewer rows than these.
+SMALLEST_SAMPLE = 1000
 
 Floats = NDArray[np.floating]
 Atoms = Sequence[int] | NDArray[np.intp]
@@ -109,6 +115,12 @@ class Pool(BaseEstimator, ABC):
     dtype_: np.dtype[Any]
     sums_dtype_: np.dtype[Any]
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Have a pool of another ``fit`` than that of the pool it extends fitted by it."""
+        super().__init_subclass__(**options)
+        if "fit" in vars(cls) and "fit_spread" not in vars(cls):
+            cls.fit_spread = Pool.fit_spread  # type: ignore[method-assign]
+
     def __getattr__(self, name: str) -> Any:
         """Say of what only ``fit`` sets that it is not there yet."""
         if name.endswith("_") and not name.startswith("_"):
@@ -153,6 +165,17 @@ class Pool(BaseEstimator, ABC):
         ``centred`` tells whether columns will be trained on about their mean, as they
         are where there is an intercept.
         """
+
+    def fit_spread(self, table: Table, centred: bool = True) -> Self:
+        """Learn what defines the atoms from rows that may lie in blocks on a cluster.
+
+        Where a pool has no passes of its own over the blocks, it is fitted on a random sample of
+        about ``SAMPLE_BYTES``; on all rows where they take no more.
+        """
+        seed = getattr(self, "random_state", 0)
+        rng = np.random.RandomState(seed if isinstance(seed, (int, np.integer)) else 0)
+        X, weight = table.sample(_sample_size(table), rng)
+        return self.fit(X, weight, centred)
 
     def widen(self) -> Self:
         """Compute in float64 from now on, whatever the type of X, where the pool can."""
@@ -254,6 +277,17 @@ class Pool(BaseEstimator, ABC):
     @abstractmethod
     def features(self, atoms: Atoms) -> Features:
         """Return the given atoms as plain arrays, apart from the pool."""
+
+
+def _sample_size(table: Table) -> int:
+    """Return how many rows a pool is fitted on that takes them in one place."""
+    n_rows = SAMPLE_BYTES // max(1, table.n_columns * table.dtype.itemsize)
+    if table.sparse:
+        # A pool may write sparse rows out, so that their number counts too.
+        stored = table.ask(stored_entries, operator.add, "entries of sparse rows")
+        each = max(1, stored * (table.dtype.itemsize + 4) // max(1, table.n_rows))
+        n_rows = min(SAMPLE_BYTES // each, 8 * n_rows)
+    return max(SMALLEST_SAMPLE, n_rows)
 
 
 def by_example(rows: Floats) -> Floats:

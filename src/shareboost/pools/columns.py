@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import one_of
@@ -28,11 +27,9 @@ from .base import (
     sums_type,
     weights_or_ones,
 )
+from .moments import Moments, chunks, moments_of, whole_sparse_moments
 from .stored import Stored
-
-# Rows are read in chunks of about this many bytes, so that a conversion (integers, or
-# moments in float64) never makes a second copy of X.
-CHUNK_BYTES = 1 << 22
+from .table import Table, Whole
 
 # Up to so many classes the kernel for few rows is faster than BLAS: by 1.6 for 10 classes, 1.1
 # for 26, none for 50.
@@ -69,15 +66,6 @@ class ColumnFeatures(Features):
         return ColumnFeatures(self.ids[places])
 
 
-class Moments(NamedTuple):
-    """Of each column, in float64."""
-
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
-    mean: NDArray[np.float64]
-    deviation: NDArray[np.float64]
-
-
 class Columns(Pool):
     """All columns of X, each divided by its scale.
 
@@ -108,8 +96,14 @@ class Columns(Pool):
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         one_of("scale", self.scale, SCALES, "Columns")
-        moments = _sparse_moments if sp.issparse(X) else _dense_moments
-        self._set(moments(X, weights_or_ones(X, weight)), X.dtype, sp.issparse(X), centred)
+        weight, sparse = weights_or_ones(X, weight), sp.issparse(X)
+        moments = whole_sparse_moments(X, weight) if sparse else moments_of(Whole(X, weight))
+        self._set(moments, X.dtype, sparse, centred)
+        return self
+
+    def fit_spread(self, table: Table, centred: bool = True) -> Self:
+        one_of("scale", self.scale, SCALES, "Columns")
+        self._set(moments_of(table), table.dtype, table.sparse, centred)
         return self
 
     def _set(self, moments: Moments, dtype: np.dtype[Any], sparse: bool, centred: bool) -> None:
@@ -171,7 +165,7 @@ class Columns(Pool):
             return self._sparse_stats(data, rows, part, out, squares)
         if squares:
             total = np.zeros((2, rows.shape[0], data.shape[1]), dtype=rows.dtype)
-            for some in _chunks(data):
+            for some in chunks(data):
                 z = ((data[some] - self.pivot_) / self.scale_).astype(rows.dtype)
                 total[0] += rows[:, some] @ z
                 total[1] += rows[:, some] @ np.square(z, out=z)
@@ -242,7 +236,7 @@ def _product(rows: Floats, data: NDArray[Any]) -> Floats:
 
         add_product(rows, data, product)
     else:
-        for some in [slice(None)] if same else _chunks(data):
+        for some in [slice(None)] if same else chunks(data):
             product += rows[:, some] @ data[some].astype(rows.dtype, copy=False)
     return product
 
@@ -255,54 +249,3 @@ def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     mantissa, exponent = np.frexp(values)
     return np.ldexp(np.round(mantissa * 2**24) / 2**24, exponent)
-
-
-def _chunks(X: NDArray[Any]) -> list[slice]:
-    return ranges(X.shape[0], max(1, CHUNK_BYTES // (8 * max(1, X.shape[1]))))
-
-
-def _dense_moments(X: NDArray[Any], weight: NDArray[np.float64]) -> Moments:
-    """Return the weighted moments of dense columns.
-
-    The sums are taken about the row of largest weight, in units of each column's range.
-    A point of the sample lies within sqrt(m - 1) deviations of the mean (Samuelson), so
-    the variance by sums of squares loses at most a factor m of the precision, however
-    far from zero or however small the columns are.
-    """
-    low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-    unit = range_or_one(low, high)
-    pivot = X[np.argmax(weight)].astype(np.float64)
-    first, second = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for rows in _chunks(X):
-        chunk = X[rows].astype(np.float64)
-        chunk -= pivot
-        chunk /= unit
-        first += weight[rows] @ chunk
-        np.square(chunk, out=chunk)
-        second += weight[rows] @ chunk
-    total = weight.sum()
-    first /= total
-    variance = np.maximum(second / total - first**2, 0.0)
-    return Moments(low, high, pivot + first * unit, np.sqrt(variance) * unit)
-
-
-def _sparse_moments(X: Any, weight: NDArray[np.float64]) -> Moments:
-    """Return the weighted moments of sparse columns, zeros counted, some columns at a time."""
-    X = X.tocsc()
-    parts = []
-    step = max(1, CHUNK_BYTES * X.shape[1] // (8 * max(1, X.nnz)))
-    for start in range(0, X.shape[1], step):
-        part = X[:, start : start + step].astype(np.float64)
-        part.sum_duplicates()  # of this copy
-        low, high = min_max_axis(part, axis=0)
-        unit = range_or_one(low, high)
-        part.data /= np.repeat(unit, np.diff(part.indptr))
-        mean, variance = mean_variance_axis(part, axis=0, weights=weight)
-        parts.append((low, high, mean * unit, np.sqrt(np.maximum(variance, 0.0)) * unit))
-    return Moments(*(np.concatenate(values) for values in zip(*parts, strict=True)))
-
-
-def range_or_one(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return half the range of each column, or one where it is constant."""
-    unit = high / 2 - low / 2
-    return np.where(unit > 0, unit, 1.0)

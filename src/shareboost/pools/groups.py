@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arguments import one_of
 from .base import Atoms, Features, Floats, Pool
 from .columns import ColumnFeatures, Columns
+from .table import Table
 
 SCORES = ("sum", "mean")
 
@@ -85,9 +86,22 @@ class Groups(Pool):
         self.score = score
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        which = self._set_labels(X.shape[1])
+        return self._set(which, self._new_columns().fit(X, weight, centred))
+
+    def fit_spread(self, table: Table, centred: bool = True) -> Self:
+        which = self._set_labels(table.n_columns)
+        return self._set(which, self._new_columns().fit_spread(table, centred))
+
+    def _set_labels(self, n_columns: int) -> NDArray[np.intp]:
+        """Set the labels; return the number of each column's group."""
         one_of("score", self.score, SCORES, "Groups")
-        self.labels_, which = group_labels(self.groups, X.shape[1])
-        self.columns_ = self._new_columns().fit(X, weight, centred)
+        self.labels_, which = group_labels(self.groups, n_columns)
+        return which
+
+    def _set(self, which: NDArray[np.intp], columns: Columns) -> Self:
+        """Set what fitted columns and the group of each tell."""
+        self.columns_ = columns
         self.order_ = np.argsort(which, kind="stable")
         self.starts_ = np.searchsorted(which[self.order_], np.arange(self.labels_.size + 1))
         self.n_atoms_ = int(self.labels_.size)

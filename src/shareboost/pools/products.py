@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from .base import (
     sums_type,
     weights_or_ones,
 )
+from .table import Table, Vector, grouped
 
 # A part holds the products of up to so many columns with all others. Measured on Isolet:
 # matrix products of 32 columns run at full speed.
@@ -110,8 +112,35 @@ class Products(Pool):
         self.scale = scale
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        self._set_places(X.shape[1])
+        self._set_units(self._largest(X))
+        share = weights_or_ones(X, weight)
+        share = share / share.sum()
+        X = X.tocsr() if sp.issparse(X) else X
+        parts = self.parts(1)
+        found = ((part, self._moments(X, share, part)) for part in parts)
+        self._set(track(found, "scales of products", len(parts)), self._float_type(X), centred)
+        return self
+
+    def fit_spread(self, table: Table, centred: bool = True) -> Self:
+        self._set_places(table.n_columns)
+        largest, total = table.ask(_sizes_and_weight, _larger, "sizes of columns")
+        self._set_units(largest)
+        self._set(self._asked(table, total), float_type(table.dtype), centred)
+        return self
+
+    def _asked(self, table: Table, total: float) -> Iterator[tuple[slice, Any]]:
+        """Yield the moments of every part, those of many by one pass over the rows."""
+        bare = Products(self.squares, self.linear)
+        bare.starts_, bare.n_columns_in_, bare.unit_ = self.starts_, self.n_columns_in_, self.unit_
+        for parts in grouped(self.parts(1), lambda part: 16 * (part.stop - part.start)):
+            question = partial(_part_moments, bare, parts, total)
+            found = table.ask(question, _added_up, "scales of products")
+            yield from zip(parts, found, strict=True)
+
+    def _set_places(self, d: int) -> None:
+        """Set where the products of each column are among the atoms."""
         one_of("scale", self.scale, SCALES, "Products")
-        d = X.shape[1]
         own = np.arange(d, 0, -1) - (0 if self.squares else 1)
         # Where the products of each first column start; the first "column" is the constant 1.
         self.starts_ = np.cumsum([0, d if self.linear else 0, *own])
@@ -122,18 +151,18 @@ class Products(Pool):
                 "X has one column, of which there is no product: Products takes at least 2 "
                 "columns, or squares=True."
             )
-        self.unit_ = self._largest(X)
-        self.unit_[self.unit_ == 0.0] = 1.0
+
+    def _set_units(self, largest: NDArray[np.float64]) -> None:
+        """Set what each column is divided by before it is squared."""
+        self.unit_ = np.where(largest == 0.0, 1.0, largest)
+
+    def _set(self, found: Iterable[tuple[slice, Any]], dtype: np.dtype[Any], centred: bool) -> None:
+        """Set all that the moments of the products tell, given part by part."""
         self.scale_ = np.ones(self.n_atoms_)
         self.varies_ = np.zeros(self.n_atoms_, dtype=bool)
-        share = weights_or_ones(X, weight)
-        share = share / share.sum()
-        X = X.tocsr() if sp.issparse(X) else X
         farthest, sizes = 0.0, [1.0]
-        parts = self.parts(1)
-        for part in track(parts, "scales of products", len(parts)):
+        for part, (mean, square) in found:  # in units of its size
             size = self._sizes(part)
-            mean, square = self._moments(X, share, part)  # in units of that size
             variance = np.maximum(square - mean**2, 0.0)
             # Below this, what is left of the difference is rounding.
             varies = variance > 1e-13 * square
@@ -146,18 +175,14 @@ class Products(Pool):
             sizes += [size[varies].min(initial=1.0), size[varies].max(initial=1.0)]
         # A column must hold the products themselves, a sum also what they have in common.
         none, spread = np.empty(0), np.array(sizes)
-        self.dtype_ = sums_type(self._float_type(X), none, spread)
+        self.dtype_ = sums_type(dtype, none, spread)
         self.sums_dtype_ = sums_type(self.dtype_, np.array([farthest]), none)
         far = farthest > LARGEST_OFFSET_OF_SQUARES
         self.squares_dtype_ = np.dtype(np.float64) if far else self.sums_dtype_
-        return self
 
     def _largest(self, X: Any) -> NDArray[np.float64]:
         """Return the largest magnitude of every column."""
-        low, high = X.min(axis=0), X.max(axis=0)
-        if sp.issparse(X):
-            low, high = low.toarray().ravel(), high.toarray().ravel()
-        return np.maximum(-low.astype(np.float64), high.astype(np.float64))
+        return _largest(X)
 
     def _float_type(self, X: Any) -> np.dtype[Any]:
         return float_type(X.dtype)
@@ -285,3 +310,35 @@ def _divided(data: Any, unit: NDArray[np.float64], dtype: np.dtype[Any]) -> Any:
     values = sp.csc_array(data.astype(dtype))
     values.data /= np.repeat(unit.astype(dtype), np.diff(values.indptr))
     return values
+
+
+def _largest(X: Any) -> NDArray[np.float64]:
+    """Return the largest magnitude of every column."""
+    if not X.shape[0]:
+        return np.zeros(X.shape[1])
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sp.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    return np.maximum(-low.astype(np.float64), high.astype(np.float64))
+
+
+def _sizes_and_weight(X: Any, weight: Vector) -> tuple[Vector, float]:
+    """Return the largest magnitude of every column of a block, and its weight."""
+    return _largest(X), float(weight.sum())
+
+
+def _larger(one: tuple[Vector, float], other: tuple[Vector, float]) -> tuple[Vector, float]:
+    """Return the largest magnitudes of two blocks, and their weight."""
+    return np.maximum(one[0], other[0]), one[1] + other[1]
+
+
+def _part_moments(
+    pool: Products, parts: list[slice], total: float, X: Any, weight: Vector
+) -> list[Vector]:
+    """Return a block's share of the moments of some parts, (2, atoms of the part) each."""
+    return [np.stack(pool._moments(X, weight / total, part)) for part in parts]
+
+
+def _added_up(one: list[Vector], other: list[Vector]) -> list[Vector]:
+    """Return the moments of two blocks together."""
+    return [a + b for a, b in zip(one, other, strict=True)]

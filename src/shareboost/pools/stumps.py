@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
@@ -26,7 +26,17 @@ from .base import (
     weights_or_ones,
 )
 from .stored import Stored, example_type
-from .thresholds import Counted, byte_values, count_columns, digits_apart, is_bytes, thresholds
+from .table import Table
+from .threshold_search import cells_of
+from .thresholds import (
+    Cells,
+    Counted,
+    byte_values,
+    count_columns,
+    digits_apart,
+    is_bytes,
+    thresholds,
+)
 
 # Dense columns are stored without their most frequent codes where those make up so much.
 MOSTLY_COMMON = 0.6
@@ -110,14 +120,32 @@ class Stumps(Pool):
         return True
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        self._check()
+        counts = self._counted(X, weights_or_ones(X, weight))
+        self._set_common(X, self._set_cuts((column.cells for column in counts), centred))
+        return self
+
+    def fit_spread(self, table: Table, centred: bool = True) -> Self:
+        self._check()
+        cuts = self._set_cuts(cells_of(table, self.max_bins), centred)
+        if table.sparse:
+            self._leave_out_zeros(cuts)
+        else:
+            rows, _ = table.take(np.arange(0, table.n_rows, _step(table.n_rows)))
+            self._set_common(rows, cuts)
+        return self
+
+    def _check(self) -> None:
         if self.max_bins is not None:
             at_least("max_bins", self.max_bins, 2, "Stumps")
         one_of("scale", self.scale, POWERS, "Stumps")
-        weight = weights_or_ones(X, weight)
+
+    def _set_cuts(self, columns: Iterable[Cells], centred: bool) -> list[NDArray[np.float64]]:
+        """Set all that the values of every column tell; return the thresholds of each."""
         cuts, squares, mostly = [], [], []
-        for column in self._counted(X, weight):
+        for column in columns:
             cuts.append(thresholds(column, self.max_bins))
-            codes = np.searchsorted(cuts[-1], column.values)
+            codes = np.searchsorted(cuts[-1], column.least)
             mass = np.bincount(codes, column.mass, minlength=cuts[-1].size + 1)
             below = np.cumsum(mass)[:-1] / mass.sum()
             # Summed from above: a tiny share is not the rounding of one less another.
@@ -131,10 +159,9 @@ class Stumps(Pool):
         self.thresholds_ = np.concatenate([np.empty(0), *cuts])
         # Where the atoms of each column start.
         self.starts_ = np.cumsum([0, *(cut.size for cut in cuts)])
-        self._set_common(X, cuts)
         self.n_atoms_ = int(self.starts_[-1])
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
-        return self
+        return cuts
 
     def _counted(self, X: Any, weight: NDArray[np.float64]) -> Iterator[Counted]:
         """Yield the distinct values of each column."""
@@ -147,10 +174,9 @@ class Stumps(Pool):
         takes three bytes or more.
         """
         if sp.issparse(X):
-            self.stored_ = True
-            self.common_codes_ = np.array([np.searchsorted(cut, 0.0) for cut in cuts])
+            self._leave_out_zeros(cuts)
         else:
-            some = X[:: -(-X.shape[0] // SAMPLE_ROWS)]
+            some = X[:: _step(X.shape[0])]
             counts = [
                 np.bincount(_codes(some[:, j], cut), minlength=cut.size + 1)
                 for j, cut in enumerate(cuts)
@@ -158,6 +184,11 @@ class Stumps(Pool):
             shares = [own.max() / len(some) for own in counts]
             self.stored_ = float(np.mean(shares)) > MOSTLY_COMMON
             self.common_codes_ = np.array([np.argmax(own) for own in counts])
+
+    def _leave_out_zeros(self, cuts: list[NDArray[np.float64]]) -> None:
+        """Have blocks store no code of zero, as sparse ones store no zeros."""
+        self.stored_ = True
+        self.common_codes_ = np.array([np.searchsorted(cut, 0.0) for cut in cuts])
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole columns, at least 12 where there are so many."""
@@ -322,3 +353,8 @@ class Stumps(Pool):
 def _codes(values: NDArray[Any], cuts: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the number of cuts below each value; NaN lies above all."""
     return np.searchsorted(cuts, values.astype(np.float64))
+
+
+def _step(n_rows: int) -> int:
+    """Return how far apart the rows are that tell how often a code occurs."""
+    return -(-n_rows // SAMPLE_ROWS)

@@ -18,6 +18,33 @@ class Counted(NamedTuple):
     values: Vector
     mass: Vector
 
+    @property
+    def cells(self) -> Cells:
+        """A cell for each value."""
+        return Cells(self.values, self.values, self.mass, self.mass)
+
+
+class Cells(NamedTuple):
+    """A column in cells, rising: of one value each, or of all values in a gap between others.
+
+    NaN is a cell, the last.
+    """
+
+    least: Vector
+    greatest: Vector
+    mass: Vector
+    most: Vector  # no value of the cell weighs more
+
+    @property
+    def single(self) -> NDArray[np.bool_]:
+        """Which cells are of one value."""
+        return (self.least == self.greatest) | np.isnan(self.least)
+
+    @property
+    def numbers(self) -> int:
+        """Number of cells but that of NaN."""
+        return self.least.size - int(np.isnan(self.least[-1:]).sum())
+
 
 def counted(values: NDArray[Any], weight: Vector) -> Counted:
     """Return the distinct values and the weight of each."""
@@ -25,7 +52,7 @@ def counted(values: NDArray[Any], weight: Vector) -> Counted:
     return Counted(distinct, np.bincount(place, weights=weight).astype(np.float64))
 
 
-def thresholds(column: Counted, max_bins: int | None) -> Vector:
+def thresholds(column: Cells, max_bins: int | None) -> Vector:
     """Return cuts between the distinct values, at most ``max_bins - 1`` of them.
 
     A cut lies half way between two neighbouring values, or on the lower one where no
@@ -33,29 +60,42 @@ def thresholds(column: Counted, max_bins: int | None) -> Vector:
     is the largest number, and always among them. Too many values are cut into bins of
     about equal weight, in which a value counts for at most one bin.
     """
-    distinct, mass = column
-    lower, upper = distinct[:-1], distinct[1:]
-    if max_bins is not None and distinct.size > max_bins:
-        if np.isnan(distinct[-1]):  # NaN has a bin of its own
-            kept = np.append(_quantile_places(mass[:-1], max_bins - 1), distinct.size - 2)
-        else:
-            kept = _quantile_places(mass, max_bins)
-        lower, upper = lower[kept], upper[kept]
+    n, n_numbers = column.mass.size, column.numbers
+    if max_bins is None or (n <= max_bins and column.single.all()):
+        kept = np.arange(n - 1)
+    else:
+        places, _ = quantiles(column, max_bins)
+        # NaN has a bin of its own.
+        kept = np.append(places[places < n_numbers - 1], np.arange(n_numbers - 1, n - 1))
+    lower, upper = column.greatest[kept], column.least[kept + 1]
     middle = lower / 2.0 + upper / 2.0
     return np.where((lower <= middle) & (middle < upper), middle, lower)
 
 
-def _quantile_places(mass: Vector, n_bins: int) -> NDArray[np.intp]:
-    """Return after which of the values to cut for ``n_bins`` bins of about equal mass."""
+def quantiles(column: Cells, max_bins: int) -> tuple[NDArray[np.intp], float]:
+    """Return in which cells of numbers the bins end, and the most that a value counts for."""
+    numbers = slice(column.numbers)
+    n_bins = max_bins - (column.mass.size - column.numbers)
+    return quantile_places(column.mass[numbers], n_bins, column.single[numbers])
+
+
+def quantile_places(
+    mass: Vector, n_bins: int, single: NDArray[np.bool_]
+) -> tuple[NDArray[np.intp], float]:
+    """Return in which cells bins of about equal mass end, but for the last bin.
+
+    A cell of a single value counts for at most one bin; how much that is comes second. No
+    value in any other cell may weigh more, or the answer is a guess.
+    """
     for _ in range(60):  # heavy values leave their surplus to the others
         most = mass.sum() / n_bins
-        if not (mass > most * (1 + 1e-9)).any():
+        if not ((mass > most * (1 + 1e-9)) & single).any():
             break
-        mass = np.minimum(mass, most)
+        mass = np.where(single, np.minimum(mass, most), mass)
     reached = np.cumsum(mass) / mass.sum()
     wanted = np.arange(1, n_bins) / n_bins
     places = np.searchsorted(reached, wanted - 1e-6 / n_bins)
-    return np.unique(places[places < mass.size - 1])
+    return np.unique(np.minimum(places, mass.size - 1)), float(most)
 
 
 def digits_apart(values: Vector, place: int) -> int:
@@ -106,9 +146,13 @@ def _stored_values(X: Any, weight: Vector) -> Iterator[tuple[NDArray[Any], Vecto
     """
     total = weight.sum()
     for j in range(X.shape[1]):
-        column = X[:, [j]].tocsc(copy=True)
-        column.sum_duplicates()
-        values, own = column.data, weight[column.indices]
-        if column.nnz < X.shape[0]:
+        if X.has_canonical_format:
+            stored = slice(X.indptr[j], X.indptr[j + 1])
+            values, own = X.data[stored], weight[X.indices[stored]]
+        else:
+            column = X[:, [j]].tocsc(copy=True)
+            column.sum_duplicates()
+            values, own = column.data, weight[column.indices]
+        if values.size < X.shape[0]:
             values, own = np.append(values, values.dtype.type(0)), np.append(own, total - own.sum())
         yield values, own

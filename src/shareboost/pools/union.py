@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import positive
 from .base import Atoms, Features, Floats, Pool
+from .table import Table
 
 
 @dataclass(frozen=True)
@@ -122,6 +123,13 @@ class Union(Pool):
         return bool(pools) and all(isinstance(p, Pool) and p.allows_nan for p in pools)
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+        return self._set([pool.fit(X, weight, centred) for pool in self._new_pools()])
+
+    def fit_spread(self, table: Table, centred: bool = True) -> Self:
+        return self._set([pool.fit_spread(table, centred) for pool in self._new_pools()])
+
+    def _new_pools(self) -> list[Pool]:
+        """Set names and costs; return the pools, unfitted."""
         named = self._named()
         costs = [1.0] * len(named) if self.costs is None else self.costs
         if not isinstance(costs, (list, tuple, np.ndarray)) or len(costs) != len(named):
@@ -131,7 +139,11 @@ class Union(Pool):
             )
         self.costs_ = [positive("costs", cost, "Union") for cost in costs]
         self.names_ = [name for name, _ in named]
-        self.pools_ = [self._new_pool(pool).fit(X, weight, centred) for _, pool in named]
+        return [self._new_pool(pool) for _, pool in named]
+
+    def _set(self, pools: list[Pool]) -> Self:
+        """Set what fitted pools tell."""
+        self.pools_ = pools
         self.starts_ = np.cumsum([0, *(pool.n_atoms_ for pool in self.pools_)])
         self.n_atoms_ = int(self.starts_[-1])
         self._join_types()
