@@ -13,7 +13,6 @@ from .checkpoints.saved_run import SavedRun
 from .choice.select import Selector
 from .choice.terms import Terms
 from .choice.wishes import Grouping, Prices, Wishes, checked_wishes
-from .heldout import HeldOut
 from .losses import LogisticLoss
 from .penalties import PENALTIES
 from .places import Place
@@ -21,7 +20,7 @@ from .pools import Pool
 from .refit import Refit
 from .rounds import Run, Stopping
 from .rows import Rows
-from .samples import Sample, evaluation_sample, split
+from .samples import evaluation_sample
 
 # Held out of training for early stopping where nothing else is said, as in scikit-learn.
 HELD_OUT = 0.1
@@ -48,16 +47,10 @@ def at_place(clf: Any, pool: Pool, place: Place, X: Any) -> Pool:
 
 
 def samples(
-    clf: Any,
-    sample: Sample,
-    own_weight: NDArray[np.float64],
-    eval_set: Any,
-    classes: NDArray[Any],
-    pool: Pool,
-    place: Place,
-) -> tuple[Sample, Sample | None]:
+    clf: Any, sample: Any, eval_set: Any, classes: NDArray[Any], pool: Pool, place: Place
+) -> tuple[Any, Any]:
     """Return the rows to train on, of positive weight, and those held out, if any."""
-    sample, own_weight = sample.weighted, own_weight[sample.weight > 0]
+    sample = sample.weighted
     fraction = clf.validation_fraction
     if eval_set is not None and fraction is not None:
         raise ValueError(
@@ -70,16 +63,11 @@ def samples(
         return sample, held_out
     if fraction is None and clf.n_iter_no_change is None:
         return sample, None
-    return split(sample, own_weight, fraction or HELD_OUT, clf.random_state)
+    return sample.split(fraction or HELD_OUT, clf.random_state)
 
 
 def saved_run(
-    clf: Any,
-    sample: Sample,
-    held_out: Sample | None,
-    eval_set: Any,
-    n_classes: int,
-    place: Place,
+    clf: Any, sample: Any, held_out: Any, eval_set: Any, n_classes: int, place: Place
 ) -> SavedRun | None:
     """Return the checkpoint, its content checked, or None."""
     if clf.checkpoint is None:
@@ -88,7 +76,7 @@ def saved_run(
     return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn, n_classes, place))
 
 
-def run(clf: Any, rows: Rows, terms: Terms, held_out: Sample | None) -> Run:
+def run(clf: Any, rows: Rows, terms: Terms, held_out: Any) -> Run:
     """Return the run on some rows."""
     penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
     refit = Refit(LogisticLoss(clf.margin), penalty, clf.alpha, clf.solver, clf.max_iter)
@@ -104,5 +92,5 @@ def run(clf: Any, rows: Rows, terms: Terms, held_out: Sample | None) -> Run:
         stopping,
         Selector(rows, refit, terms, clf.rule, clf.shortlist),
         clf.swap,
-        None if held_out is None else HeldOut(held_out, rows),
+        None if held_out is None else held_out.held_out(rows),
     )

@@ -28,9 +28,7 @@ from .pools import POOLS, Pool, new_pool
 from .prediction import Predictor, fitted_attributes
 from .progress import RoundsBar, progress_bars
 from .refit import SOLVERS
-from .rows import Rows
 from .samples import checked_sample
-from .validation import on_host, sample_weights
 
 
 class ShareBoostClassifier(CallbackSupportMixin, Predictor):
@@ -321,18 +319,13 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         wishes, pool = assembly.wishes(self, names, pool)
         pool = assembly.at_place(self, pool, place, all_rows.X)
         checked.groups_ = wishes.labels
-        own_weight = sample_weights(on_host(sample_weight), all_rows.X)
-        sample, held_out = assembly.samples(
-            checked, all_rows, own_weight, eval_set, classes, pool, place
-        )
+        sample, held_out = assembly.samples(checked, all_rows, eval_set, classes, pool, place)
         checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size, place)
-        warm = warm_start.path_of(self, all_rows.X.shape[1], classes)
+        warm = warm_start.path_of(self, checked.n_features_in_, classes)
         fitted = partial(self._fitted, checked, classes)
         path = None
         with progress_bars(bool(self.verbose)):
-            with place.settled():
-                sample = sample._replace(X=place.rows(sample.X))
-                pool.fit(sample.X, sample.weight, centred=self.fit_intercept)
+            sample = sample.fitted(pool, place, self.fit_intercept)
             terms = wishes.terms(pool)
             shaped_by = shaping_of(self, wishes, terms)
             earlier = checkpoint.path(pool, resolved_of(wishes, terms)) if checkpoint else None
@@ -342,13 +335,13 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             done = len(earlier or ())
             most = max(done, min(self.n_features or pool.n_atoms_, pool.n_atoms_))
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
-            with Rows(*sample, pool, classes.size, self.fit_intercept, place) as rows:
+            with sample.rows(pool, classes.size, self.fit_intercept, place, most) as rows:
                 run = assembly.run(self, rows, terms, held_out)
                 bar = RoundsBar(most, done)
                 try:
                     path = run.begin() if earlier is None else run.resume(earlier)
                     path.input_names, path.shaped_by = tuple(names), shaped_by
-                    path.n_atoms, path.n_rows = pool.n_atoms_, len(sample.y)
+                    path.n_atoms, path.n_rows = pool.n_atoms_, sample.n_rows
                     for round_ in run.rounds(path):
                         if checkpoint:
                             checkpoint.save(path)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from .losses import Labels
 from .places import Place
 from .places.base import Array
 from .pools import Pool
 from .rows import Chosen, Rows
-from .samples import Sample
 
 
 class HeldOut:
@@ -18,13 +20,13 @@ class HeldOut:
     The columns of an atom are computed when a round first uses it, and kept.
     """
 
-    def __init__(self, sample: Sample, pool: Pool, place: Place):
+    def __init__(self, X: Any, y: Labels, weight: NDArray[np.float64], pool: Pool, place: Place):
         self.place = place
         self.pool = pool
-        self.X = place.rows(sample.X)
-        self.y = place.asarray(sample.y)
-        self.weight = place.asarray(sample.weight)
-        self.total_weight = float(sample.weight.sum())
+        self.X = place.rows(X)
+        self.y = place.asarray(y)
+        self.weight = place.asarray(weight)
+        self.total_weight = float(weight.sum())
         self._columns: dict[int, Array] = {}
 
     def score(self, rows: Rows, W: NDArray[np.float64]) -> float:
@@ -34,9 +36,7 @@ class HeldOut:
         """
         return self.right(rows.chosen, rows.intercept, W) / self.total_weight
 
-    def right(
-        self, chosen: tuple[Chosen, ...], intercept: bool, W: NDArray[np.float64]
-    ) -> float:
+    def right(self, chosen: tuple[Chosen, ...], intercept: bool, W: NDArray[np.float64]) -> float:
         """Return the weight of the rows that the chosen atoms answer right."""
         place = self.place
         scores = place.zeros((self.y.shape[0], W.shape[0]))

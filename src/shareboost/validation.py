@@ -146,17 +146,27 @@ def _kind(label: Any) -> str:
 
 def encode_labels(y: NDArray[Any]) -> tuple[NDArray[Any], Labels]:
     """Return the sorted classes and the index of each label among them."""
+    check_labels(y)
+    classes, index = np.unique(y, return_inverse=True)
+    check_classes(classes)
+    return classes, index.astype(np.intp)
+
+
+def check_labels(y: NDArray[Any]) -> None:
+    """Raise for labels that are no classes, such as fractions."""
     try:
         check_classification_targets(y)
     except ValueError as error:
         raise ValueError(f"y is not valid: {error}") from None
-    classes, index = np.unique(y, return_inverse=True)
+
+
+def check_classes(classes: NDArray[Any]) -> None:
+    """Raise where there are fewer than two."""
     if classes.size < 2:
         raise ValueError(
             f"y has only one class, {classes[0].item()!r}: a classifier takes labels of at "
             "least 2 classes."
         )
-    return classes, index.astype(np.intp)
 
 
 def check_weights(
@@ -170,16 +180,20 @@ def check_weights(
     """
     weight = sample_weights(sample_weight, X)
     if class_weight is not None:
-        weight = weight * _class_weights(class_weight, classes, index, weight)[index]
+        weight = weight * class_weights(class_weight, classes, index, weight)[index]
     weight = weight / weight.max()
     weight[weight < np.finfo(np.float32).tiny] = 0.0
-    weighted = np.unique(index[weight > 0])
+    check_weighted_classes(classes, np.unique(index[weight > 0]))
+    return weight
+
+
+def check_weighted_classes(classes: NDArray[Any], weighted: NDArray[np.intp]) -> None:
+    """Raise where fewer than two classes, by their numbers, have rows of positive weight."""
     if weighted.size < 2:
         raise ValueError(
             f"y has only one class of positive weight, {classes[weighted[0]].item()!r}: it takes "
             "at least 2."
         )
-    return weight
 
 
 def sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
@@ -204,7 +218,7 @@ def sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
     return weight / weight.max()
 
 
-def _class_weights(
+def class_weights(
     class_weight: dict[Any, float] | str,
     classes: NDArray[Any],
     index: Labels,

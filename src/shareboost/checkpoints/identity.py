@@ -12,8 +12,6 @@ from ..choice.wishes import Wishes
 from ..penalties import PENALTIES
 from ..places import Place
 from ..pools import POOLS, Pool
-from ..samples import Sample
-from ..validation import on_host
 from .fingerprint import digest
 
 # Parameters that change nothing of what a run finds.
@@ -39,8 +37,8 @@ SHAPING = (
 
 def identity_of(
     estimator: Any,
-    sample: Sample,
-    held_out: Sample | None,
+    sample: Any,
+    held_out: Any,
     drawn: bool,
     n_classes: int,
     place: Place,
@@ -60,10 +58,8 @@ def identity_of(
     return {
         "version of shareboost": digest(__version__),
         "device": digest(place.name),
-        "X": digest(on_host(sample.X)),
-        "y": digest((sample.y, n_classes)),
-        "sample_weight": digest(sample.weight),
-        "eval_set": digest(None if held_out is None else tuple(map(on_host, held_out))),
+        **sample.digests(n_classes),
+        "eval_set": digest(None if held_out is None else held_out.digests(n_classes)),
         **{name: digest(_meaning(name, value), name) for name, value in parameters.items()},
     }
 

@@ -51,7 +51,7 @@ def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
         for name, values in (("y", y), ("sample_weight", sample_weight))
     ]
     given = [rows, *(other for other in others if other is not None)]
-    optimised = list(dask.optimize(*given))  # type: ignore[no-untyped-call]
+    optimised = list(dask.optimize(*given))
     graph: Graph = {}
     for one in optimised:
         graph.update(one.__dask_graph__())

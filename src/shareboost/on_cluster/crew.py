@@ -11,8 +11,8 @@ from distributed.client import Future
 from numpy.typing import NDArray
 
 from ..pools import Pool
-from ..pools.table import ANSWER_BYTES
 from ..pools.base import PART_BYTES
+from ..pools.table import ANSWER_BYTES
 from ..rows import PartTask
 from ..shard import Wanted
 from . import worker

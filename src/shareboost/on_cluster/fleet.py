@@ -136,8 +136,8 @@ class Fleet:
             return len(self.client.nthreads())
         except Exception as error:  # whatever a connection that is gone raises
             raise ClusterError(
-                f"The scheduler at {self.client} cannot be reached ({error!r}). Finished rounds are "
-                "in the checkpoint, where one is kept: connect to a cluster and call fit again."
+                f"The scheduler of {self.client} cannot be reached ({error!r}). Finished rounds "
+                "are in the checkpoint, where one is kept: connect to a cluster and fit again."
             ) from error
 
     def memory(self) -> float:

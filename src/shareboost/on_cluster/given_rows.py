@@ -1,7 +1,5 @@
 """Rows of Dask as others ask for them: some of them, still lazy, or all, in NumPy's arrays."""
 
-# mypy: disable-error-code=no-untyped-call
-
 from __future__ import annotations
 
 from itertools import pairwise

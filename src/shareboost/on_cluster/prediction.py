@@ -1,7 +1,5 @@
 """What a fitted classifier answers to Dask's rows: lazy arrays, block by block."""
 
-# mypy: disable-error-code=no-untyped-call
-
 from __future__ import annotations
 
 import copy

@@ -52,7 +52,7 @@ def survey(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> Survey | R
         _bytes(rows),
         unique,
         counts,
-        np.bincount(place, own, minlength=unique.size),
+        np.bincount(place, own, minlength=unique.size).astype(np.float64),
         largest,
         float(own.min(initial=np.inf)),
     )

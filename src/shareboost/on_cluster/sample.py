@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,6 +20,11 @@ from ..validation import on_host
 from .blocks import Blocks
 from .fleet import Fleet, Graph, Key
 from .recipe import Recipe, Survey
+
+if TYPE_CHECKING:
+    from ..rows import Rows
+    from .crew import SpreadHeldOut
+    from .rows import SpreadRows
 
 # The share of the workers' memory that rows, or their encoding, may take to be held there.
 HELD_SHARE = 0.4
@@ -41,13 +46,18 @@ class SpreadSample:
     recipe: Recipe
     own: Recipe  # with the rows' own weights, without those of their classes
     device: Any
-    rows: tuple[NDArray[np.intp] | None, ...]  # of each block, None for all
+    numbers: tuple[NDArray[np.intp] | None, ...]  # of each block's rows, None for all
     held: tuple[Future, ...] | None = None  # ``Sample`` of each block
 
     @property
     def weighted(self) -> SpreadSample:
         """The rows of positive weight: there are no others."""
         return self
+
+    @property
+    def X(self) -> Blocks:
+        """The rows as they were given."""
+        return self.blocks
 
     @property
     def n_columns(self) -> int:
@@ -63,9 +73,7 @@ class SpreadSample:
     def n_bytes(self) -> int:
         """About what the rows take."""
         item = self.recipe.dtype.itemsize
-        return sum(
-            survey.n_bytes * item // survey.dtype.itemsize for survey in self.surveys
-        )
+        return sum(survey.n_bytes * item // survey.dtype.itemsize for survey in self.surveys)
 
     @cached_property
     def lengths(self) -> list[int]:
@@ -73,8 +81,8 @@ class SpreadSample:
         lowest = min(survey.lowest for survey in self.surveys)
         if lowest * self.recipe.factors.min() >= self.recipe.limit:
             return [
-                survey.n_rows if rows is None else rows.size
-                for survey, rows in zip(self.surveys, self.rows, strict=True)
+                survey.n_rows if own is None else own.size
+                for survey, own in zip(self.surveys, self.numbers, strict=True)
             ]
         return self._each(_n_rows, "rows")
 
@@ -105,7 +113,7 @@ class SpreadSample:
         graph = dict(self.blocks.graph)
         made = self.fleet.key("rows")
         for i, (key, function) in enumerate(zip(keys, functions, strict=True)):
-            graph[made, i] = (partial(self.recipe, self.rows[i]), *self.blocks.keys[i])
+            graph[made, i] = (partial(self.recipe, self.numbers[i]), *self.blocks.keys[i])
             graph[key] = (function, (made, i))
         return graph, keys
 
@@ -145,8 +153,8 @@ class SpreadSample:
 
         train, held_out = held_out_rows(y, fraction, random_state)
         return (
-            replace(self, rows=taken(train)),
-            replace(self, rows=taken(held_out), recipe=self.own),
+            replace(self, numbers=taken(train)),
+            replace(self, numbers=taken(held_out), recipe=self.own),
         )
 
     def fitted(self, pool: Pool, place: Place, centred: bool) -> SpreadSample:
@@ -155,9 +163,22 @@ class SpreadSample:
         pool.fit_spread(SpreadTable(found), centred)
         return found
 
-    def digests(self) -> dict[str, str]:
+    def rows(self, pool: Pool, n_classes: int, intercept: bool, place: Place, n: int) -> SpreadRows:
+        """Return the rows for a run of up to n atoms of the fitted pool."""
+        from .rows import spread_rows
+
+        return spread_rows(self, pool, n_classes, intercept, n)
+
+    def held_out(self, rows: Rows) -> SpreadHeldOut:
+        """Return these rows as those that a run on others is scored on."""
+        from .crew import SpreadHeldOut
+
+        return SpreadHeldOut(self, rows.pool)
+
+    def digests(self, n_classes: int) -> dict[str, str]:
         """Return what tells whether other rows are the same, in the same blocks."""
-        return {"X": digest(self._each(_digest, "digest")), "y": digest(self.recipe.classes)}
+        X, y, weight = zip(*self._each(_digests, "digest"), strict=True)
+        return {"X": digest(X), "y": digest((y, n_classes)), "sample_weight": digest(weight)}
 
 
 class SpreadTable(Table):
@@ -197,8 +218,8 @@ def _answer(question: Any, sample: Sample) -> Any:
 
 
 def _some(rows: NDArray[np.intp], sample: Sample) -> tuple[Any, Vector]:
-    X, _, weight = sample.take(rows)
-    return on_host(X), weight
+    some = sample.take(rows)
+    return on_host(some.X), some.weight
 
 
 def _itself(sample: Sample) -> Sample:
@@ -217,5 +238,5 @@ def _plus(left: float, right: float) -> float:
     return left + right
 
 
-def _digest(sample: Sample) -> str:
-    return digest((on_host(sample.X), sample.y, sample.weight))
+def _digests(sample: Sample) -> tuple[str, str, str]:
+    return digest(on_host(sample.X)), digest(sample.y), digest(sample.weight)

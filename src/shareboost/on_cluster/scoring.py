@@ -1,7 +1,5 @@
 """The accuracy of lazy predictions: of every block two sums, and nothing else, come back."""
 
-# mypy: disable-error-code=no-untyped-call
-
 from __future__ import annotations
 
 import math

@@ -222,7 +222,7 @@ def held_out(device: Any, pool: Pool, sample: Sample) -> HeldOut | None:
     """Return the rows of a block that are held out; None of no rows."""
     if not len(sample.y):
         return None
-    return HeldOut(sample, pool, place_of(sample.X, device))
+    return HeldOut(sample.X, sample.y, sample.weight, pool, place_of(sample.X, device))
 
 
 def right(

@@ -42,6 +42,10 @@ def inner_products(left: Sequence[Array], right: Sequence[Array]) -> tuple[Array
 
 def place_of(X: Any, device: Any) -> Place:
     """Return the place for rows X and the estimator's ``device``; raise where they differ."""
+    if is_spread(X):
+        from ..on_cluster.place import Cluster  # imports Dask, whose X is
+
+        return Cluster()
     if device is None and not is_device_array(X):
         return HOST
     from ..on_device import place_of as on_device  # imports torch, which is asked for

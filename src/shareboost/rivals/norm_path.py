@@ -81,7 +81,7 @@ class NormPath:
     def steps(self) -> Iterator[NormStep]:
         """Yield the intercept alone, for the least alpha that needs no feature, then the path."""
         plan = self.plan
-        with Rows(*self.sample, self.pool, self.n_classes, self.intercept) as rows:
+        with Rows(*self.sample[:3], self.pool, self.n_classes, self.intercept) as rows:
             self._started = perf_counter()
             self._problem = ActiveAtoms(rows, plan.loss, plan.norm, plan.tol, plan.max_iter)
             self._free: WithoutNorm | None = None

@@ -1,0 +1,179 @@
+"""Checks of Dask's rows, labels and weights; most of them on the workers, in one pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_feature_names_in,
+    _check_n_features,
+)
+
+from ..samples import CheckedSample
+from ..validation import (
+    ClassWeight,
+    check_classes,
+    check_labels,
+    check_weighted_classes,
+    class_weights,
+)
+from .blocks import Blocks, aligned
+from .fleet import Fleet
+from .recipe import Recipe, Survey, survey
+from .sample import SpreadSample
+
+SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)  # of the largest, 1
+
+
+def checked_sample(
+    checked: Any, X: Any, y: Any, sample_weight: Any, allows_nan: bool
+) -> CheckedSample[Any]:
+    """Return the rows to fit an estimator to; ``checked`` learns the columns of X."""
+    learn_columns(checked, X)
+    fleet = Fleet()
+    blocks = aligned(X, y, sample_weight)
+    surveys = surveyed(checked, fleet, blocks, allows_nan)
+    classes = _classes(surveys)
+    recipe, own = _recipes(checked, surveys, classes, checked.class_weight)
+    whole = (None,) * len(blocks)
+    sample = SpreadSample(fleet, blocks, surveys, recipe, own, checked.device, whole)
+    return CheckedSample(checked, classes, _check_feature_names_in(checked), sample)
+
+
+def evaluation_sample(
+    checked: Any, eval_set: Sequence[Any], classes: NDArray[Any], allows_nan: bool
+) -> SpreadSample:
+    """Return held-out rows, checked against the training data."""
+    X, y, *weights = eval_set
+    check_columns(checked, X)
+    fleet = Fleet()
+    blocks = aligned(X, y, weights[0] if weights else None)
+    surveys = surveyed(checked, fleet, blocks, allows_nan)
+    known = set(classes.tolist())
+    for one in surveys:
+        if unknown := sorted(set(one.labels.tolist()) - known, key=str):
+            raise ValueError(
+                f"eval_set has the label {unknown[0]!r}, which y does not hold: it takes the "
+                f"labels {classes.tolist()}."
+            )
+    _, own = _recipes(checked, surveys, classes, None)
+    whole = (None,) * len(blocks)
+    return SpreadSample(fleet, blocks, surveys, own, own, checked.device, whole)
+
+
+def learn_columns(checked: Any, X: Any) -> None:
+    """Have an estimator learn the number and names of columns."""
+    check_table(X)
+    if not hasattr(checked, "device"):
+        raise ValueError(
+            f"X is Dask's, and {type(checked).__name__} computes in NumPy: give X.compute()."
+        )
+    _check_feature_names(checked, X._meta, reset=True)
+    _check_n_features(checked, X, reset=True)
+
+
+def check_columns(checked: Any, X: Any) -> None:
+    """Raise where X has other columns than an estimator learned."""
+    check_table(X)
+    _check_feature_names(checked, X._meta, reset=False)
+    _check_n_features(checked, X, reset=False)
+
+
+def check_table(X: Any) -> None:
+    """Raise for what is no table of known columns."""
+    # Delayed values have any attribute that one asks for.
+    if not hasattr(type(X), "npartitions") or getattr(X, "ndim", None) != 2:
+        ndim = f" of {X.ndim} dimensions" if isinstance(X, da.Array) else ""
+        raise ValueError(
+            f"X is Dask's {type(X).__name__}{ndim}: it takes its arrays of two dimensions, (rows, "
+            "columns), and its DataFrames."
+        )
+    if math.isnan(X.shape[1]):
+        raise ValueError("X has an unknown number of columns: call X.compute_chunk_sizes() first.")
+
+
+def with_known_rows(checked: Any, X: Any) -> da.Array:
+    """Return the rows as an array of known blocks; an estimator learns their columns."""
+    learn_columns(checked, X)
+    if not isinstance(X, da.Array):
+        return X.to_dask_array(lengths=True)
+    return X.compute_chunk_sizes() if math.isnan(X.shape[0]) else X
+
+
+def surveyed(checked: Any, fleet: Fleet, blocks: Blocks, allows_nan: bool) -> tuple[Survey, ...]:
+    """Return what the blocks hold; raise for what cannot be trained on."""
+    finite = "allow-nan" if allows_nan else True
+    task = partial(survey, _light(checked), finite)
+    name = fleet.key("check")
+    keys = [(name, i) for i in range(len(blocks))]
+    graph = dict(blocks.graph)
+    for key, own in zip(keys, blocks.keys, strict=True):
+        graph[key] = (task, *own)
+    found: tuple[Survey, ...] = tuple(fleet.each(graph, keys))
+    filled = [one for one in found if one.n_rows]
+    if not filled:
+        raise ValueError("X has no rows: it takes at least one row of each of 2 classes.")
+    kinds = {one.kind for one in filled}
+    if len(kinds) > 1:
+        raise ValueError(
+            f"X has blocks of unlike kinds, {' and '.join(sorted(kinds))}: it takes blocks of one."
+        )
+    return found
+
+
+def _light(checked: Any) -> Any:
+    """Return an estimator that knows the columns and nothing else."""
+    light = type(checked)()
+    light.n_features_in_ = checked.n_features_in_
+    if hasattr(checked, "feature_names_in_"):
+        light.feature_names_in_ = checked.feature_names_in_
+    return light
+
+
+def _classes(surveys: Sequence[Survey]) -> NDArray[Any]:
+    """Return the sorted labels of all blocks."""
+    labels = [one.labels for one in surveys if one.n_rows]
+    if len({own.dtype.kind in "OUST" for own in labels}) > 1:
+        raise ValueError(
+            "y mixes text and numbers: it takes labels that are all text or all numbers."
+        )
+    classes = np.unique(np.concatenate(labels))
+    check_labels(classes)
+    check_classes(classes)
+    return classes
+
+
+def _recipes(
+    checked: Any, surveys: Sequence[Survey], classes: NDArray[Any], class_weight: ClassWeight
+) -> tuple[Recipe, Recipe]:
+    """Return how blocks become rows, with the weights of classes and without."""
+    k = classes.size
+    sums, largest = np.zeros(k), np.zeros(k)
+    for one in surveys:
+        place = np.searchsorted(classes, one.labels)
+        sums[place] += one.weights
+        largest[place] = np.maximum(largest[place], one.largest)
+    most = float(largest.max())
+    if not most > 0:
+        raise ValueError(
+            "sample_weight is zero for every row: at least one row must have a positive weight."
+        )
+    factors = np.full(k, 1.0 / most)
+    dtype = np.result_type(*(one.dtype for one in surveys if one.n_rows))
+    light = _light(checked)
+    own = Recipe(light, dtype, classes, factors, 0.0)
+    if class_weight is not None:
+        present = np.flatnonzero(largest)
+        by_class = class_weights(class_weight, classes, np.arange(k), sums / sums.max())
+        factors = factors * by_class
+        factors /= (factors * largest)[present].max()
+    weighted = np.flatnonzero(factors * largest >= SMALLEST_WEIGHT)
+    check_weighted_classes(classes, weighted)
+    return Recipe(light, dtype, classes, factors, SMALLEST_WEIGHT), own
