@@ -1,6 +1,7 @@
 """Rows cut into blocks, as on a cluster, on this machine alone."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,22 +26,30 @@ class Cut(Table):
 
     def ask(self, question, merge, what):
         self.asked.append(what)
-        sent = pickle.dumps(question)
-        self.most_sent = max(self.most_sent, len(sent))
+        self.most_sent = max(self.most_sent, len(pickle.dumps(question)))
         answers = []
-        for a, b in zip(self.edges[:-1], self.edges[1:], strict=True):
-            rows = slice(int(a), int(b))
-            answers.append(self._sent(pickle.loads(sent)(self.X[rows], self.weight[rows])))
-        merge = pickle.loads(pickle.dumps(merge))
+        for a, b in pairwise(self.edges.tolist()):
+            rows = sent(self.X[a:b]), sent(self.weight[a:b])
+            answers.append(self._answer(sent(question)(*rows)))
         while len(answers) > 1:
             pairs = [answers[i : i + 2] for i in range(0, len(answers), 2)]
-            answers = [self._sent(merge(*pair)) if len(pair) > 1 else pair[0] for pair in pairs]
+            answers = [pair[0] if len(pair) == 1 else self._merged(merge, pair) for pair in pairs]
         return answers[0]
 
-    def _sent(self, answer):
-        sent = pickle.dumps(answer)
-        self.most_answered = max(self.most_answered, len(sent))
-        return pickle.loads(sent)
+    def _merged(self, merge, pair):
+        return self._answer(sent(merge)(*pair))
+
+    def _answer(self, answer):
+        self.most_answered = max(self.most_answered, len(pickle.dumps(answer)))
+        return sent(answer)
 
     def take(self, rows):
-        return self.X[rows], self.weight[rows]
+        assert (np.diff(rows) > 0).all()
+        return sent(self.X[rows]), sent(self.weight[rows])
+
+
+def sent(something):
+    """Return it as it arrives on another machine: its arrays can only be read."""
+    buffers = []
+    packed = pickle.dumps(something, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(packed, buffers=[buffer.raw().tobytes() for buffer in buffers])

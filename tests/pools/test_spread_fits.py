@@ -8,6 +8,7 @@ from sklearn.base import clone
 from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Union
 from shareboost.pools import base as pools_base
 from shareboost.pools import table as pools_table
+from shareboost.pools.table import Whole
 
 makers = pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 
@@ -45,6 +46,26 @@ def test_a_pool_learns_from_blocks_what_it_learns_from_all_rows(name, make, cent
     table = Cut(make(X), weight, n_blocks=2 + 4 * seed, seed=seed)
     found = clone(POOLS_TO_TEST[name]).fit_spread(table, centred)
     assert_alike(found, fitted(name, make(X), weight, centred))
+
+
+@every_pool
+@makers
+def test_a_table_of_one_array_is_the_same_as_the_array(name, make):
+    X, _, _, weight = some_digits()
+    found = clone(POOLS_TO_TEST[name]).fit_spread(Whole(make(X), weight))
+    assert_alike(found, fitted(name, make(X), weight))
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+def test_a_sample_of_rows_comes_in_their_order(kind):
+    X, weight = np.arange(1.0, 201.0).reshape(100, 2), np.arange(100.0)
+    for table in (Whole(X, weight), Cut(X, weight), Whole(sp.coo_array(X).asformat(kind), weight)):
+        rows, own = table.sample(30, np.random.RandomState(3))
+        rows = rows.toarray() if table.sparse else rows
+        assert (np.diff(own) > 0).all()
+        assert own.size == 30
+        assert np.array_equal(rows, X[own.astype(int)])
+        assert table.sample(100, np.random.RandomState(3))[1].tolist() == weight.tolist()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64, np.bool_])

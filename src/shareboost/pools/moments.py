@@ -64,7 +64,7 @@ def _dense_moments(table: Table) -> Moments:
     low, high, pivot, _ = table.ask(_extremes, _wider, "extremes of columns")
     unit = range_or_one(low, high)
     first, second, total = table.ask(partial(_powers, pivot, unit), added_up, "moments of columns")
-    first /= total
+    first = first / total
     variance = np.maximum(second / total - first**2, 0.0)
     return Moments(low, high, pivot + first * unit, np.sqrt(variance) * unit)
 

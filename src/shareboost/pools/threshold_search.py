@@ -56,19 +56,25 @@ def cells_of(table: Table, max_bins: int | None) -> list[Cells]:
                     "has more. Give max_bins a number, such as 256."
                 )
     while searched and max_bins is not None:
-        asked = []
-        for gaps, sketch in searched:
-            cells = columns[gaps.column]
-            if sketch.complete:
-                columns[gaps.column] = _filled(cells, gaps, Counted(*sketch[:2]).cells)
-            else:
-                asked.append((gaps, _points(cells, gaps, sketch, max_bins)))
-        for gaps, found in _measured(table, asked):
+        for gaps, found in _finer(table, columns, searched, max_bins):
             columns[gaps.column] = _filled(columns[gaps.column], gaps, found)
-        left = [_open(j, columns[j], max_bins) for j, *_ in (gaps for gaps, _ in searched)]
+        left = [_open(gaps.column, columns[gaps.column], max_bins) for gaps, _ in searched]
         left = [gaps for gaps in left if gaps.low.size]
         searched = list(_sketched(table, left, limit, bounds))
     return columns
+
+
+def _finer(
+    table: Table, columns: list[Cells], searched: list[tuple[Gaps, Sketch]], max_bins: int
+) -> Iterator[tuple[Gaps, Cells]]:
+    """Yield the cells in the gaps of each column: all their values, or some and gaps between."""
+    asked = []
+    for gaps, sketch in searched:
+        if sketch.complete:
+            yield gaps, Counted(sketch.values, sketch.mass).cells
+        else:
+            asked.append((gaps, _points(columns[gaps.column], gaps, sketch, max_bins)))
+    yield from _measured(table, asked)
 
 
 def _distinct_bounds(table: Table) -> NDArray[np.intp]:
