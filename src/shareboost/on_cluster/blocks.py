@@ -20,7 +20,8 @@ class Blocks(NamedTuple):
     """The keys of every block's rows, labels and weights in one graph."""
 
     graph: Graph
-    keys: list[tuple[Key, ...]]  # of X, y and the weights; a key None where there are none
+    keys: list[tuple[Any, ...]]  # of X, y and the weights; a key None where there are none
+    given: tuple[Any, ...]  # what was computed already is in no graph: this keeps it
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -59,7 +60,7 @@ def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
     columns = [lists.pop(0), *([] if other is None else lists.pop(0) for other in others)]
     n = len(columns[0])
     keys = zip(*(own or [None] * n for own in columns), strict=True)
-    return Blocks(graph, list(keys))
+    return Blocks(graph, list(keys), tuple(given))
 
 
 def row_chunks(X: Any) -> tuple[float, ...]:

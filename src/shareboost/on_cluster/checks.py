@@ -25,7 +25,7 @@ from ..validation import (
     class_weights,
 )
 from .blocks import Blocks, aligned
-from .fleet import Fleet
+from .fleet import Fleet, task
 from .recipe import Recipe, Survey, survey
 from .sample import SpreadSample
 
@@ -110,12 +110,12 @@ def with_known_rows(checked: Any, X: Any) -> da.Array:
 def surveyed(checked: Any, fleet: Fleet, blocks: Blocks, allows_nan: bool) -> tuple[Survey, ...]:
     """Return what the blocks hold; raise for what cannot be trained on."""
     finite = "allow-nan" if allows_nan else True
-    task = partial(survey, _light(checked), finite)
+    ask = partial(survey, _light(checked), finite)
     name = fleet.key("check")
     keys = [(name, i) for i in range(len(blocks))]
     graph = dict(blocks.graph)
     for key, own in zip(keys, blocks.keys, strict=True):
-        graph[key] = (task, *own)
+        graph[key] = task(key, ask, *own)
     found: tuple[Survey, ...] = tuple(fleet.each(graph, keys))
     filled = [one for one in found if one.n_rows]
     if not filled:

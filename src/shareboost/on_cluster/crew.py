@@ -16,7 +16,7 @@ from ..pools.table import ANSWER_BYTES
 from ..rows import PartTask
 from ..shard import Wanted
 from . import worker
-from .fleet import Fleet, Graph, Key
+from .fleet import Fleet, Graph, Key, task
 from .sample import HELD_SHARE, SpreadSample
 from .worker import State
 
@@ -35,7 +35,7 @@ class Crew:
         self.n_classes = n_classes
         self.intercept = intercept
         key = self.fleet.key("pool")
-        self._pool = self.fleet.held({key: (worker.identity, pool)}, [key])[0]
+        self._pool = self.fleet.held({key: task(key, partial(worker.identity, pool))}, [key])[0]
         self._shards: list[Future] | None = None
         if self.n_bytes <= HELD_SHARE * self.fleet.memory():
             self._shards = self.fleet.held(*self._encoded())
@@ -51,19 +51,18 @@ class Crew:
         place = int(np.argmax(self.sample.lengths))
         graph, keys = self._encoded()
         key = (self.fleet.key("size"), 0)
-        graph[key] = (worker.bytes_and_rows, keys[place])
+        graph[key] = task(key, worker.bytes_and_rows, keys[place])
         ((n_bytes, n_rows),) = self.fleet.each(graph, [key])
         return n_bytes * self.sample.n_rows // n_rows
 
     def _encoded(self) -> tuple[Graph, list[Key]]:
         """Return tasks that encode every block, and their keys."""
-        task = partial(worker.encoded, self.n_classes, self.intercept, self.sample.device)
+        encode = partial(worker.encoded, self.n_classes, self.intercept, self.sample.device)
         graph, samples = self.sample.tasks(worker.identity, "rows")
         name = self.fleet.key("encode")
-        graph[self._pool.key] = self._pool
         keys = [(name, i) for i in range(len(samples))]
         for key, sample in zip(keys, samples, strict=True):
-            graph[key] = (task, self._pool.key, sample)
+            graph[key] = task(key, encode, self._pool.key, sample)
         return graph, keys
 
     def _tasks(self, function: Any, what: str) -> tuple[Graph, list[Key]]:
@@ -71,17 +70,16 @@ class Crew:
         if self._shards is None:
             graph, shards = self._encoded()
         else:
-            graph = {future.key: future for future in self._shards}
-            shards = list(graph)
+            graph, shards = {}, [future.key for future in self._shards]
         name = self.fleet.key(what)
         keys = [(name, i) for i in range(len(shards))]
-        graph.update({key: (function, shard) for key, shard in zip(keys, shards, strict=True)})
+        graph.update({key: task(key, function, own) for key, own in zip(keys, shards, strict=True)})
         return graph, keys
 
     def total(self, state: State, name: str, *arguments: Any) -> tuple[Any, ...]:
         """Return totals over all rows in a state, by the name of the shard's method."""
-        task = partial(worker.asked, state, name, arguments)
-        graph, keys = self._tasks(task, name.replace("_", "-"))
+        ask = partial(worker.asked, state, name, arguments)
+        graph, keys = self._tasks(ask, name.replace("_", "-"))
         found: tuple[Any, ...] = self.fleet.merged(graph, keys, worker.added)
         return found
 
@@ -90,7 +88,7 @@ class Crew:
         state: State,
         mean: NDArray[np.float64],
         wanted: Sequence[Wanted],
-        task: PartTask[Any],
+        score: PartTask[Any],
     ) -> list[Any]:
         """Return the scores of every part of the pool, by totals over all rows in a state.
 
@@ -102,8 +100,7 @@ class Crew:
         for some in (parts[i : i + n] for i in range(0, len(parts), n)):
             leaf = partial(worker.asked, state, "statistics", (mean, wanted, some))
             graph, keys = self._tasks(leaf, "statistics")
-            graph[self._pool.key] = self._pool
-            end = partial(worker.scored, task, some)
+            end = partial(worker.scored, score, some)
             found += self.fleet.merged(graph, keys, worker.added, end, [self._pool.key])
         return found
 
@@ -125,24 +122,25 @@ class SpreadHeldOut:
     def __init__(self, sample: SpreadSample, pool: Pool):
         self.fleet = sample.fleet
         key = self.fleet.key("pool")
-        self._pool = self.fleet.held({key: (worker.identity, pool)}, [key])[0]
+        self._pool = self.fleet.held({key: task(key, partial(worker.identity, pool))}, [key])[0]
         graph, samples = sample.tasks(worker.identity, "held-out")
-        graph[self._pool.key] = self._pool
         name = self.fleet.key("held-out")
-        self._keys = [(name, i) for i in range(len(samples))]
+        self._keys: list[Key] = [(name, i) for i in range(len(samples))]
         for own, one in zip(self._keys, samples, strict=True):
-            graph[own] = (partial(worker.held_out, sample.device), self._pool.key, one)
+            graph[own] = task(own, partial(worker.held_out, sample.device), self._pool.key, one)
         self._graph = graph
         if sample.n_bytes <= HELD_SHARE * self.fleet.memory():
             held = self.fleet.held(graph, self._keys)
-            self._graph = {future.key: future for future in held}
-            self._keys = list(self._graph)
+            self._held, self._graph = held, {}
+            self._keys = [future.key for future in held]
 
     def score(self, rows: Any, W: NDArray[np.float64]) -> float:
         """Return the weighted share of right answers."""
-        task = partial(worker.right, rows.chosen, rows.intercept, W)
+        count = partial(worker.right, rows.chosen, rows.intercept, W)
         name, graph = self.fleet.key("score"), dict(self._graph)
         keys = [(name, i) for i in range(len(self._keys))]
-        graph.update({key: (task, own) for key, own in zip(keys, self._keys, strict=True)})
+        graph.update(
+            {key: task(key, count, own) for key, own in zip(keys, self._keys, strict=True)}
+        )
         right, total = self.fleet.merged(graph, keys, worker.added)
         return float(right / total)

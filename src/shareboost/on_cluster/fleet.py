@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from dask.task_spec import Task, TaskRef
 from distributed import Client, default_client
 from distributed.client import Future, FutureCancelledError
 from distributed.scheduler import KilledWorker
@@ -32,6 +34,15 @@ class Refusal(NamedTuple):
     """An error that a task found in what it was given, returned rather than raised."""
 
     error: Exception
+
+
+def task(key: Key, function: Callable[..., Any], *given: Key | None) -> Task:
+    """Return a task: a function of the results of other tasks, in or outside of its graph.
+
+    All else that the function takes must be in it, as in a ``partial``: nothing then looks for
+    keys there. A key None stands for the value None.
+    """
+    return Task(key, function, *(None if one is None else TaskRef(one) for one in given))
 
 
 class Fleet:
@@ -96,12 +107,12 @@ class Fleet:
             above = []
             for start in range(0, len(keys), BRANCHES):
                 key = (f"{name}-{level}", start)
-                graph[key] = (_merged, merge, *keys[start : start + BRANCHES])
+                graph[key] = task(key, partial(_merged, merge), *keys[start : start + BRANCHES])
                 above.append(key)
             keys, level = above, level + 1
         if then is not None:
             key = (self.key("score"), 0)
-            graph[key] = (then, keys[0], *then_given)
+            graph[key] = task(key, then, keys[0], *then_given)
             keys = [key]
         (found,) = self.each(graph, keys)
         return found

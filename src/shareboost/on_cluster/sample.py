@@ -18,7 +18,7 @@ from ..pools.table import Table
 from ..samples import Sample, held_out_rows
 from ..validation import on_host
 from .blocks import Blocks
-from .fleet import Fleet, Graph, Key
+from .fleet import Fleet, Graph, Key, task
 from .recipe import Recipe, Survey
 
 if TYPE_CHECKING:
@@ -106,15 +106,17 @@ class SpreadSample:
         name = self.fleet.key(what)
         keys = [(name, i) for i in range(len(self.blocks))]
         if self.held is not None:
-            graph: Graph = {future.key: future for future in self.held}
-            for key, function, future in zip(keys, functions, self.held, strict=True):
-                graph[key] = (function, future.key)
+            graph: Graph = {
+                key: task(key, function, future.key)
+                for key, function, future in zip(keys, functions, self.held, strict=True)
+            }
             return graph, keys
         graph = dict(self.blocks.graph)
         made = self.fleet.key("rows")
         for i, (key, function) in enumerate(zip(keys, functions, strict=True)):
-            graph[made, i] = (partial(self.recipe, self.numbers[i]), *self.blocks.keys[i])
-            graph[key] = (function, (made, i))
+            make = partial(self.recipe, self.numbers[i])
+            graph[made, i] = task((made, i), make, *self.blocks.keys[i])
+            graph[key] = task(key, function, (made, i))
         return graph, keys
 
     def _each(self, function: Any, what: str) -> list[Any]:
@@ -137,7 +139,7 @@ class SpreadSample:
         keys = [(name, i) for i in range(len(self.blocks))]
         graph = dict(self.blocks.graph)
         for key, (_, *others) in zip(keys, self.blocks.keys, strict=True):
-            graph[key] = (self.recipe.labels, *others)
+            graph[key] = task(key, self.recipe.labels, *others)
         found = self.fleet.each(graph, keys)
         y = np.concatenate([labels for _, labels in found])
         edges = np.cumsum([0, *(len(labels) for _, labels in found)])
