@@ -173,6 +173,9 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape ``(n_features_in_,)``
         Where X had string column names.
+    cluster_ : ClusterRun
+        After a fit on Dask's rows: where weights were ``refit``, and whether the workers held
+        the ``rows`` (docs/scaling.md).
 
     Notes
     -----
@@ -296,7 +299,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         ----------
         X : array, sparse matrix, frame or tensor of shape (n_samples, n_features_in)
             Real or integer numbers; NaN where the pool allows it, as stumps do. Torch tensors
-            and CuPy arrays are computed on their device.
+            and CuPy arrays are computed on their device, Dask's arrays and frames on the
+            cluster of the connected client (the extra ``shareboost[dask]``).
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -337,7 +341,9 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
             with sample.rows(pool, classes.size, self.fit_intercept, place, most) as rows:
                 run = assembly.run(self, rows, terms, held_out)
-                bar = RoundsBar(most, done)
+                if (placement := rows.placement) is not None:
+                    checked.cluster_ = placement
+                bar = RoundsBar(most, done, "" if placement is None else placement.refit)
                 try:
                     path = run.begin() if earlier is None else run.resume(earlier)
                     path.input_names, path.shaped_by = tuple(names), shaped_by

@@ -174,6 +174,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         """Take over the attributes of a fit, all at once; names of an earlier X are gone."""
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.pop("levels_in_", None)
+        self.__dict__.pop("cluster_", None)
         self.__dict__.update(attributes)
 
     def _model(self) -> Model:
@@ -264,7 +265,7 @@ def fitted_attributes(
     ``checked`` holds what validation learned of X.
     """
     model = path.model(step)
-    inputs = ("n_features_in_", "feature_names_in_", "groups_")
+    inputs = ("n_features_in_", "feature_names_in_", "groups_", "cluster_")
     return {
         **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
         "classes_": classes,

@@ -102,13 +102,14 @@ def _megabytes(n_bytes: int) -> int:
 
 
 class RoundsBar:
-    """The bar of a run's rounds, where bars are shown."""
+    """The bar of a run's rounds, where bars are shown; ``refit`` tells where, if not here."""
 
-    def __init__(self, n_rounds: int | None, done: int):
+    def __init__(self, n_rounds: int | None, done: int, refit: str = ""):
         self._progress = _shown.get()
         self._n_rounds = n_rounds
         if self._progress is not None:
-            self._task = self._progress.add_task("rounds", total=n_rounds, completed=done, note="")
+            what = f"rounds, refit {refit}" if refit else "rounds"
+            self._task = self._progress.add_task(what, total=n_rounds, completed=done, note="")
 
     def advance(self, step: Step) -> None:
         """Count a round."""

@@ -49,6 +49,7 @@ class Removed(NamedTuple):
     chosen: Chosen
     columns: list[Array]  # of each block
     gram: Any
+    near: Removed | None = None  # of the rows near
 
 
 class Evaluated(NamedTuple):
@@ -84,6 +85,14 @@ class Rows:
     -----
     Use as a context manager: it holds what the place needs, threads and their limits.
     """
+
+    @property
+    def placement(self) -> Any:
+        """How a cluster is used; None where the rows are here."""
+        return None
+
+    # Some of the rows at hand, with the same atoms chosen, where to evaluate all of them is dear.
+    near: Rows | None = None
 
     def __init__(
         self,
@@ -183,7 +192,11 @@ class Rows:
         """Append the atom's columns to every block, scaled and, with an intercept, centred."""
         scales = self.pool.scales(atom)
         start, stop = self.n_columns, self.n_columns + scales.size
-        centers = self._written(atom, start, stop) / self.total_weight
+        self._append(atom, self._written(atom, start, stop) / self.total_weight, scales)
+
+    def _append(self, atom: int, centers: Array, scales: NDArray[np.float64]) -> None:
+        """Append the columns just written, in training units."""
+        start, stop = self.n_columns, self.n_columns + scales.size
         products = self._scaled(atom, centers, scales, start, stop)
         self.gram.extend(products / self.total_weight)
         self.chosen = (*self.chosen, Chosen(atom, self.place.numpy(centers), scales))

@@ -18,7 +18,7 @@ from ..shard import Wanted
 from . import worker
 from .fleet import Fleet, Graph, Key, task
 from .sample import HELD_SHARE, SpreadSample
-from .worker import State
+from .worker import Numbers, State
 
 
 class Crew:
@@ -65,21 +65,22 @@ class Crew:
             graph[key] = task(key, encode, self._pool.key, sample)
         return graph, keys
 
-    def _tasks(self, function: Any, what: str) -> tuple[Graph, list[Key]]:
-        """Return tasks of ``function(shard)`` for every block, and their keys."""
+    def _tasks(self, functions: Sequence[Any], what: str) -> tuple[Graph, list[Key]]:
+        """Return tasks of a function of the shard for every block, and their keys."""
         if self._shards is None:
             graph, shards = self._encoded()
         else:
             graph, shards = {}, [future.key for future in self._shards]
         name = self.fleet.key(what)
         keys = [(name, i) for i in range(len(shards))]
-        graph.update({key: task(key, function, own) for key, own in zip(keys, shards, strict=True)})
+        for key, function, shard in zip(keys, functions, shards, strict=True):
+            graph[key] = task(key, function, shard)
         return graph, keys
 
     def total(self, state: State, name: str, *arguments: Any) -> tuple[Any, ...]:
         """Return totals over all rows in a state, by the name of the shard's method."""
         ask = partial(worker.asked, state, name, arguments)
-        graph, keys = self._tasks(ask, name.replace("_", "-"))
+        graph, keys = self._tasks([ask] * len(self.sample.blocks), name.replace("_", "-"))
         found: tuple[Any, ...] = self.fleet.merged(graph, keys, worker.added)
         return found
 
@@ -99,21 +100,30 @@ class Crew:
         found = []
         for some in (parts[i : i + n] for i in range(0, len(parts), n)):
             leaf = partial(worker.asked, state, "statistics", (mean, wanted, some))
-            graph, keys = self._tasks(leaf, "statistics")
+            graph, keys = self._tasks([leaf] * len(self.sample.blocks), "statistics")
             end = partial(worker.scored, score, some)
             found += self.fleet.merged(graph, keys, worker.added, end, [self._pool.key])
         return found
 
-    def columns(self, atom: int) -> NDArray[Any]:
-        """Return the columns of an atom for all rows, (columns, n), in X's units."""
-        found = self.fleet.each(*self._tasks(partial(worker.columns_of, atom), "columns"))
-        return np.concatenate(found, axis=1)
+    def columns(self, atom: int, rows: Sequence[Numbers] | None = None) -> NDArray[Any]:
+        """Return the columns of an atom, (columns, n), in X's units.
 
-    def labels(self) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the labels and the weights of all rows."""
-        found = self.fleet.each(*self._tasks(worker.labels_of, "labels"))
+        Of all rows, or of those of these numbers in each block.
+        """
+        functions = [partial(worker.columns_of, atom, own) for own in self._numbers(rows)]
+        return np.concatenate(self.fleet.each(*self._tasks(functions, "columns")), axis=1)
+
+    def labels(
+        self, rows: Sequence[Numbers] | None = None
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the labels and the weights of all rows, or of some of each block."""
+        functions = [partial(worker.labels_of, own) for own in self._numbers(rows)]
+        found = self.fleet.each(*self._tasks(functions, "labels"))
         y, weight = (np.concatenate(own) for own in zip(*found, strict=True))
         return y.astype(np.intp), weight.astype(np.float64)
+
+    def _numbers(self, rows: Sequence[Numbers] | None) -> Sequence[Numbers]:
+        return [None] * len(self.sample.blocks) if rows is None else rows
 
 
 class SpreadHeldOut:

@@ -15,6 +15,7 @@ from ..checkpoints.fingerprint import digest
 from ..places import Place
 from ..pools import Pool
 from ..pools.table import Table
+from ..progress import track
 from ..samples import Sample, held_out_rows
 from ..validation import on_host
 from .blocks import Blocks
@@ -196,7 +197,8 @@ class SpreadTable(Table):
     def ask(self, question: Any, merge: Any, what: str) -> Any:
         name = what.replace(" ", "-")
         graph, keys = self.sample_.tasks(partial(_answer, question), name)
-        return self.sample_.fleet.merged(graph, keys, merge)
+        (found,) = track(map(partial(self.sample_.fleet.merged, graph, keys), [merge]), what, 1)
+        return found
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
         edges = np.cumsum([0, *self.sample_.lengths])

@@ -21,6 +21,8 @@ from ..samples import Sample
 from ..shard import CURVATURE, Chosen, Shard, Wanted
 from ..threads import single_threaded_blas
 
+Numbers = NDArray[np.intp] | None  # of rows of a block; None for all
+
 
 class Point(NamedTuple):
     """Where residuals are taken: weights of the first columns, and a loss."""
@@ -111,6 +113,10 @@ class WorkerShard(Shard):
         self._point = Point(W, loss)
         return found
 
+    def evaluate_and_curvature(self, W: Any, loss: Loss, n_columns: int) -> tuple[Any, ...]:
+        """Return the loss, its gradient, and its curvature summed over classes and examples."""
+        return *self.evaluate(W, loss, n_columns), *self.total_curvature()
+
     def column_sums(self, atom: int, start: int, stop: int) -> tuple[Any]:
         """Return the weighted sums of an atom's columns, which are in no state yet."""
         self._forget(start)
@@ -128,15 +134,18 @@ class WorkerShard(Shard):
         if self._point is not None and self._point.W.shape[1] > start:
             self._point = None
 
-    def products(self, start: int, stop: int) -> tuple[Any]:
-        """Return the weighted products of the columns from ``start`` on with all."""
+    def products(self, start: int, stop: int, correlated: bool) -> tuple[Any, ...]:
+        """Return the weighted products of the columns from ``start`` on with all.
+
+        If asked for, also the products of the residuals with them.
+        """
         place = self.place
         (found,) = self.total(
             lambda block: (
                 place.inner(block.columns[start:stop] * block.weight, block.columns[:stop]),
             )
         )
-        return (found,)
+        return (found, *self.correlate(start, stop)) if correlated else (found,)
 
     def statistics(
         self, mean: NDArray[np.float64], wanted: Sequence[Wanted], parts: Sequence[slice]
@@ -184,26 +193,26 @@ def asked(
         return tuple(_on_host(shard.place, value) for value in found)
 
 
-def columns_of(atom: int, shard: WorkerShard) -> NDArray[Any]:
-    """Return the columns of an atom, (columns, n), in X's units."""
+def columns_of(atom: int, rows: Numbers, shard: WorkerShard) -> NDArray[Any]:
+    """Return the columns of an atom, (columns, n), in X's units, of some rows or all."""
     with shard.at_work():
         parts = [
-            shard.place.numpy(shard.pool.columns(block.data, atom)).astype(shard.pool.dtype_)
+            shard.place.numpy(shard.columns_of(block, atom)).astype(shard.pool.dtype_)
             for block in shard.blocks
         ]
     width = shard.pool.scales(atom).size
-    return np.concatenate([np.empty((width, 0), shard.pool.dtype_), *parts], axis=1)
+    found = np.concatenate([np.empty((width, 0), shard.pool.dtype_), *parts], axis=1)
+    return found if rows is None else found[:, rows]
 
 
-def labels_of(shard: WorkerShard) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the labels, in as few bytes as they take, and the weights."""
+def labels_of(rows: Numbers, shard: WorkerShard) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the labels, in as few bytes as they take, and the weights, of some rows or all."""
     least = np.min_scalar_type(shard.n_classes)
-    y = [shard.place.numpy(block.y).astype(least) for block in shard.blocks]
-    weight = [shard.place.numpy(block.weight) for block in shard.blocks]
-    return (
-        np.concatenate([np.empty(0, least), *y]),
-        np.concatenate([np.empty(0, shard.pool.dtype_), *weight]),
-    )
+    parts = [shard.place.numpy(block.y).astype(least) for block in shard.blocks]
+    y = np.concatenate([np.empty(0, least), *parts])
+    parts = [shard.place.numpy(block.weight) for block in shard.blocks]
+    weight = np.concatenate([np.empty(0, shard.pool.dtype_), *parts])
+    return (y, weight) if rows is None else (y[rows], weight[rows])
 
 
 def bytes_and_rows(shard: WorkerShard) -> tuple[int, int]:

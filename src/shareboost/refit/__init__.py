@@ -16,6 +16,7 @@ from .lbfgs import lbfgs
 from .nesterov import nesterov
 from .newton import newton
 from .objective import Evaluation, Objective
+from .surrogate import surrogate
 
 Solver = Callable[[Objective, float, int], tuple[Evaluation, int]]
 
@@ -62,7 +63,10 @@ class Refit:
         missing = rows.n_columns - W.shape[1]
         W = np.pad(W, ((0, 0), (0, missing)))
         objective = Objective(rows, self.loss, self.penalty, self.alpha, W, goal)
-        end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
+        if rows.near is not None and self.solver == "lbfgs":
+            end, iterations = surrogate(objective, rows.near, tolerance, self.max_iter)
+        else:
+            end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
         if not np.isfinite(end.value):
             raise FloatingPointError(
                 f"The loss is {end.value} in {rows.pool.dtype_}: alpha={self.alpha:g}, "

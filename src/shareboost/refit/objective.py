@@ -93,7 +93,8 @@ class Objective:
         ridge[first:] = alpha * own / curvature
         self.factor = rows.gram.factor(ridge)  # C
         self.unit = float(np.sqrt(curvature))
-        self.start = self._evaluation(W, self.unit * self.factor.times(W).ravel(), *at_start)
+        z = self.unit * self.factor.times(W).ravel()
+        self.start = self._evaluation(W, z, *at_start)
 
     def moved_to(self, place: Evaluation) -> Objective:
         """Return the same function in coordinates chosen at another point."""
@@ -113,6 +114,10 @@ class Objective:
         """Return F and its gradient at z."""
         W = self.weights(z)
         return self._evaluation(W, z, *self.at(W), products)
+
+    def arrived(self, W: Array) -> Evaluation:
+        """Return F and its gradient at weights."""
+        return self._evaluation(W, self.unit * self.factor.times(W).ravel(), *self.at(W))
 
     def weights(self, z: Vector) -> Array:
         """Return W, (k, n_columns), from z."""
