@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .places import is_spread
 from .validation import is_number
 
 
@@ -48,6 +49,18 @@ def one_of(argument: str, value: Any, known: Collection[str], owner: str = "") -
             f"{argument}={value!r} is not valid{_for(owner)}: it takes one of {tuple(known)}."
         )
     return str(value)
+
+
+def jobs(n_jobs: int | None, X: Any) -> int | None:
+    """Return how many fits may run at once: of Dask's rows one, on all workers."""
+    if not is_spread(X):
+        return n_jobs
+    if n_jobs not in (None, 1):
+        raise ValueError(
+            f"n_jobs={n_jobs!r} is not valid for Dask's rows: it takes None or 1, as fits run one "
+            "after the other, each on all workers."
+        )
+    return 1
 
 
 def image_shape_of_rows(n_columns: int, image_shape: Any, rows: str) -> tuple[int, int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from .frames import pandas_for
 from .model_path import ModelPath
+from .places import is_spread
 from .prediction import Predictor, columns_read
 from .validation import check_labels_of_one_type, is_number, on_host, sample_weights
 
@@ -99,8 +101,7 @@ def error_curve(
     """
     labels = labels_of_rows(clf, X, y)
     weight = sample_weights(on_host(sample_weight), X)
-    predictions = map(on_host, clf.staged_predict(X))
-    errors = [weight @ (found != labels) / weight.sum() for found in predictions]
+    errors = [weight @ (found != labels) / weight.sum() for found in staged_labels(clf, X)]
     path = clf.path_
     return ErrorCurve(
         path.n_features,
@@ -108,6 +109,17 @@ def error_curve(
         np.array(n_columns_read(path, clf.n_features_in_), dtype=np.intp),
         np.array(errors, dtype=np.float64),
     )
+
+
+def staged_labels(clf: Predictor, X: Any) -> Iterator[NDArray[Any]]:
+    """Yield the labels that every model predicts, as NumPy's."""
+    if not is_spread(X):
+        yield from map(on_host, clf.staged_predict(X))
+        return
+    from .on_cluster.prediction import staged_scores
+
+    for scores in staged_scores(clf, X):  # which reads X once, not once a model
+        yield clf.classes_[scores.argmax(axis=1)]
 
 
 def check_has_path(clf: Any) -> None:

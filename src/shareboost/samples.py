@@ -164,8 +164,8 @@ def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSampl
     if is_spread(X):
         from .on_cluster.checks import with_known_rows
 
-        X = with_known_rows(checked, X)
-        return GivenSample(X, *row_values(y, sample_weight, X.shape[0]))
+        X, n_rows = with_known_rows(checked, X)
+        return GivenSample(X, *row_values(y, sample_weight, n_rows))
     data, labels = check_data(checked, X, y, takes_nan(checked.pool))
     weight = None if sample_weight is None else sample_weights(sample_weight, data)
     (X,) = indexable(X if hasattr(X, "shape") else data)

@@ -45,17 +45,22 @@ def check_data(
     try:
         return validate_data(estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite)
     except ValueError as error:
-        text = str(error)
-        if text.startswith("Input X contains NaN"):
-            raise ValueError(
-                "Input X contains NaN, which this pool does not take. Fill the gaps, or choose "
-                "among stumps, which take NaN for 'not <='."
-            ) from None
-        if "inconsistent numbers of samples" in text:
-            raise ValueError(f"X and y differ in length: {text}. y takes a label a row.") from None
-        if re.search(r"\b[Xy]\b", text) or "eature names" in text:
-            raise
-        raise ValueError(f"X is not valid: {text}") from None
+        raise in_our_words(error) from None
+
+
+def in_our_words(error: ValueError) -> ValueError:
+    """Return what scikit-learn finds wrong with X and y so that it names them, and what to do."""
+    text = str(error)
+    if text.startswith("Input X contains NaN"):
+        return ValueError(
+            "Input X contains NaN, which this pool does not take. Fill the gaps, or choose "
+            "among stumps, which take NaN for 'not <='."
+        )
+    if "inconsistent numbers of samples" in text:
+        return ValueError(f"X and y differ in length: {text}. y takes a label a row.")
+    if re.search(r"\b[Xy]\b", text) or "eature names" in text:
+        return error
+    return ValueError(f"X is not valid: {text}")
 
 
 def _check_device_data(

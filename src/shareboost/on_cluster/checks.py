@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from ..validation import (
 )
 from .blocks import Blocks, aligned
 from .fleet import Fleet, task
+from .given_rows import lengths_of
 from .recipe import Recipe, Survey, survey
 from .sample import SpreadSample
 
@@ -52,10 +54,13 @@ def evaluation_sample(
 ) -> SpreadSample:
     """Return held-out rows, checked against the training data."""
     X, y, *weights = eval_set
-    check_columns(checked, X)
-    fleet = Fleet()
-    blocks = aligned(X, y, weights[0] if weights else None)
-    surveys = surveyed(checked, fleet, blocks, allows_nan)
+    try:
+        check_columns(checked, X)
+        fleet = Fleet()
+        blocks = aligned(X, y, weights[0] if weights else None)
+        surveys = surveyed(checked, fleet, blocks, allows_nan)
+    except ValueError as error:
+        raise ValueError(f"eval_set is not valid: {error}") from None
     known = set(classes.tolist())
     for one in surveys:
         if unknown := sorted(set(one.labels.tolist()) - known, key=str):
@@ -97,14 +102,16 @@ def check_table(X: Any) -> None:
         )
     if math.isnan(X.shape[1]):
         raise ValueError("X has an unknown number of columns: call X.compute_chunk_sizes() first.")
+    if X.shape[1] == 0:
+        raise ValueError("X has no columns: it takes at least one.")
 
 
-def with_known_rows(checked: Any, X: Any) -> da.Array:
-    """Return the rows as an array of known blocks; an estimator learns their columns."""
+def with_known_rows(checked: Any, X: Any) -> tuple[Any, int]:
+    """Return the rows in blocks of known lengths, and how many; an estimator learns the columns."""
     learn_columns(checked, X)
-    if not isinstance(X, da.Array):
-        return X.to_dask_array(lengths=True)
-    return X.compute_chunk_sizes() if math.isnan(X.shape[0]) else X
+    if isinstance(X, da.Array) and math.isnan(X.shape[0]):
+        X = X.compute_chunk_sizes()
+    return X, sum(lengths_of(X))
 
 
 def surveyed(checked: Any, fleet: Fleet, blocks: Blocks, allows_nan: bool) -> tuple[Survey, ...]:
@@ -145,7 +152,9 @@ def _classes(surveys: Sequence[Survey]) -> NDArray[Any]:
             "y mixes text and numbers: it takes labels that are all text or all numbers."
         )
     classes = np.unique(np.concatenate(labels))
-    check_labels(classes)
+    # As many as there are rows, up to twice the classes: of more, scikit-learn asks nothing else.
+    n_rows = sum(one.n_rows for one in surveys)
+    check_labels(np.resize(classes, min(n_rows, 2 * classes.size)))
     check_classes(classes)
     return classes
 
@@ -165,15 +174,13 @@ def _recipes(
         raise ValueError(
             "sample_weight is zero for every row: at least one row must have a positive weight."
         )
-    factors = np.full(k, 1.0 / most)
     dtype = np.result_type(*(one.dtype for one in surveys if one.n_rows))
-    light = _light(checked)
-    own = Recipe(light, dtype, classes, factors, 0.0)
+    own = Recipe(_light(checked), dtype, classes, most, np.ones(k), 1.0, 0.0)
+    found = replace(own, limit=SMALLEST_WEIGHT)
     if class_weight is not None:
-        present = np.flatnonzero(largest)
-        by_class = class_weights(class_weight, classes, np.arange(k), sums / sums.max())
-        factors = factors * by_class
-        factors /= (factors * largest)[present].max()
-    weighted = np.flatnonzero(factors * largest >= SMALLEST_WEIGHT)
+        factors = class_weights(class_weight, classes, np.arange(k), sums / sums.max())
+        top = float((largest / most * factors).max())
+        found = replace(found, factors=factors, top=top)
+    weighted = np.flatnonzero(found.of_class(largest) >= SMALLEST_WEIGHT)
     check_weighted_classes(classes, weighted)
-    return Recipe(light, dtype, classes, factors, SMALLEST_WEIGHT), own
+    return found, own

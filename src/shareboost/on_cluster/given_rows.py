@@ -15,6 +15,9 @@ from ..places import is_device_array
 from ..samples import rows_of
 from ..validation import on_host
 
+# Where a frame has the lengths of its partitions, once they are counted.
+COUNTED = "_shareboost_lengths"
+
 
 def some_rows(X: Any, rows: NDArray[Any]) -> Any:
     """Return some rows of an array or a frame, lazy, by mask or by index in rising order.
@@ -22,7 +25,7 @@ def some_rows(X: Any, rows: NDArray[Any]) -> Any:
     Every row stays in its block; blocks of which no row is taken are left out. Of a frame the
     lengths of its partitions are counted, which Dask does not know.
     """
-    lengths = _lengths(X)
+    lengths = lengths_of(X)
     own = _by_block(_indices(rows, sum(lengths)), lengths)
     # One block at least, if of no rows: Dask has no arrays without any.
     kept = [block for block, taken in enumerate(own) if taken.size] or [0]
@@ -63,19 +66,34 @@ def _of_frame(X: Any, kept: list[int], own: list[NDArray[np.intp]]) -> Any:
         take(part, taken, dask_key_name=f"{name}-{i}")
         for i, (part, taken) in enumerate(zip(parts, own, strict=True))
     ]
-    return dd.from_delayed(found, meta=X._meta, prefix="shareboost-rows", verify_meta=False)
+    # Verified: of a frame that is not, Dask fails to fuse the tasks of arrays made from it.
+    frame = dd.from_delayed(found, meta=X._meta, prefix="shareboost-rows")
+    _remember(frame, tuple(taken.size for taken in own))
+    return frame
 
 
-def _lengths(X: Any) -> tuple[int, ...]:
-    """Return how many rows each block has."""
+def lengths_of(X: Any) -> tuple[int, ...]:
+    """Return how many rows each block has; those of a frame are counted once."""
     if not isinstance(X, da.Array):
-        return tuple(map(int, X.map_partitions(len).compute()))
+        if counted_lengths(X) is None:
+            _remember(X, tuple(map(int, X.map_partitions(len).compute())))
+        return counted_lengths(X) or ()
     if np.isnan(X.chunks[0]).any():
         raise ValueError(
             "X has blocks of unknown lengths, and so nobody knows where a row is: call "
             "X.compute_chunk_sizes() first."
         )
     return X.chunks[0]
+
+
+def counted_lengths(X: Any) -> tuple[int, ...] | None:
+    """Return how many rows each partition of a frame has, where they were counted."""
+    return vars(X).get(COUNTED)
+
+
+def _remember(X: Any, lengths: tuple[int, ...]) -> None:
+    """Keep the lengths of a frame's partitions at the frame: Dask has no place for them."""
+    vars(X)[COUNTED] = lengths
 
 
 def _indices(rows: NDArray[Any], n_rows: int) -> NDArray[np.intp]:

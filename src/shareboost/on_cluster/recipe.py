@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from ..losses import Labels
 from ..places import is_device_array
 from ..samples import Sample, rows_of
-from ..validation import check_labels_of_one_type, check_rows, on_host
+from ..validation import check_labels_of_one_type, check_rows, in_our_words, on_host
 from .fleet import Refusal
 
 Vector = NDArray[np.float64]
@@ -36,7 +36,7 @@ class Survey(NamedTuple):
 def survey(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> Survey | Refusal:
     """Return what a block holds, or why it cannot be trained on."""
     try:
-        rows = checked_rows(checked, X, finite)
+        rows = _checked_in_our_words(checked, X, finite)
         labels = _labels(y, rows.shape[0])
         own = _weights(weight, rows.shape[0])
         check_labels_of_one_type(labels)
@@ -56,6 +56,20 @@ def survey(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> Survey | R
         largest,
         float(own.min(initial=np.inf)),
     )
+
+
+def _checked_in_our_words(checked: Any, X: Any, finite: Any) -> Any:
+    """Return the rows of a block, checked; raise as a local fit does."""
+    n = checked.n_features_in_
+    if X.ndim != 2 or X.shape[1] != n:
+        raise ValueError(
+            f"X has a block of the shape {tuple(X.shape)} where {n} columns are declared: it takes "
+            f"blocks of the shape (rows, {n})."
+        )
+    try:
+        return checked_rows(checked, X, finite)
+    except ValueError as error:
+        raise in_our_words(error) from None
 
 
 def checked_rows(checked: Any, X: Any, finite: Any) -> Any:
@@ -134,7 +148,9 @@ class Recipe:
     checked: Any  # knows the number and names of columns
     dtype: np.dtype[Any]  # of all blocks together
     classes: NDArray[Any]
-    factors: Vector  # (k,): what the weight of a row of each class is multiplied by
+    most: float  # the largest weight of a row
+    factors: Vector  # (k,): the weight of each class
+    top: float  # the largest weight of a row, over ``most`` and times that of its class
     limit: float  # weights below it have no say in any sum
 
     def __call__(self, rows: NDArray[np.intp] | None, X: Any, y: Any, weight: Any) -> Sample:
@@ -155,9 +171,14 @@ class Recipe:
         rows = np.flatnonzero(found)
         return rows, index[rows].astype(np.min_scalar_type(self.classes.size))
 
+    def of_class(self, weight: Vector | float) -> Vector:
+        """Return what a weight comes to in a row of each class, (k,)."""
+        return weight / self.most * self.factors / self.top
+
     def _labelled(self, y: NDArray[Any], weight: Any) -> tuple[Labels, Vector]:
         """Return the number of every row's class, and its weight."""
         index = np.searchsorted(self.classes, y).astype(np.intp)
-        found = _weights(weight, y.size) * self.factors[index]
+        # In the order of a local fit, to have the same bits.
+        found = _weights(weight, y.size) / self.most * self.factors[index] / self.top
         found[found < self.limit] = 0.0
         return index, found

@@ -80,7 +80,7 @@ class SpreadSample:
     def lengths(self) -> list[int]:
         """Rows of positive weight of each block."""
         lowest = min(survey.lowest for survey in self.surveys)
-        if lowest * self.recipe.factors.min() >= self.recipe.limit:
+        if self.recipe.of_class(lowest).min() >= self.recipe.limit:
             return [
                 survey.n_rows if own is None else own.size
                 for survey, own in zip(self.surveys, self.numbers, strict=True)

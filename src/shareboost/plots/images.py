@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import at_least, image_shape_of_rows
 from ..comparison import check_has_path, labels_of_rows
+from ..places import is_spread
 from ..prediction import Predictor
+from ..samples import rows_of
 from ..template_pictures import image_shape_of, side_by_side, template_pictures
 from ..validation import on_host
 from .axes import axes_of
@@ -117,7 +119,7 @@ def plot_errors(
     height, width, channels = image_shape_of_rows(clf.n_features_in_, shape, "X")
     predicted = on_host(clf.predict(X))
     wrong = np.flatnonzero(predicted != labels)[:n_images]
-    rows = on_host(clf._check_rows(X))[wrong]
+    rows = _rows(clf, X, wrong)
     rows = rows.toarray() if hasattr(rows, "toarray") else rows
     images = rows.reshape(-1, height, width, channels)
     captions = [f"{predicted[i]} ({labels[i]})" for i in wrong]
@@ -125,6 +127,14 @@ def plot_errors(
     ax = axes_of(ax, (0.75 * min(across, max(1, len(wrong))), 0.95 * down))
     draw_images(ax, images, captions, across)
     return ax
+
+
+def _rows(clf: Predictor, X: Any, places: NDArray[np.intp]) -> Any:
+    """Return some rows as NumPy's or SciPy's; no others of Dask's come here."""
+    if not is_spread(X):
+        return on_host(clf._check_rows(X))[places]
+    found = on_host(rows_of(X, places))
+    return found.to_numpy() if hasattr(found, "to_numpy") else found
 
 
 def draw_images(ax: Axes, images: NDArray[Any], captions: Sequence[str], across: int) -> None:

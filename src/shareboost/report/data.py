@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..comparison import labels_of_rows, n_columns_read
+from ..comparison import labels_of_rows, n_columns_read, staged_labels
 from ..model_path import ModelPath
 from ..path_of_one import PathOfOne
 from ..prediction import Predictor
@@ -16,7 +16,6 @@ from ..progress import track
 from ..resampling.agreement import NORMAL_QUANTILE
 from ..running_costs import running_costs
 from ..sharing import sharing
-from ..validation import on_host
 from .images import image_data
 from .numbers import finite, rounded
 
@@ -104,8 +103,8 @@ def _staged_places(clf: Predictor, X: Any, told: list[int]) -> NDArray[np.intege
     """Return the place in ``classes_`` of what those models predict, (models, rows)."""
     kind = np.min_scalar_type(clf.classes_.size)
     wanted = set(told)
-    every = track(clf.staged_predict(X), "classifying held-out rows", len(clf.path_))
-    staged = (on_host(found) for i, found in enumerate(every) if i in wanted)
+    every = track(staged_labels(clf, X), "classifying held-out rows", len(clf.path_))
+    staged = (found for i, found in enumerate(every) if i in wanted)
     return np.stack([np.searchsorted(clf.classes_, labels).astype(kind) for labels in staged])
 
 
@@ -134,10 +133,10 @@ def _train_errors(
         yield from [None] * len(told)
     else:
         wanted = set(told)
-        every = track(clf.staged_predict(X_train), "classifying training rows", len(clf.path_))
+        every = track(staged_labels(clf, X_train), "classifying training rows", len(clf.path_))
         for i, found in enumerate(every):
             if i in wanted:
-                yield float(np.mean(on_host(found) != labels))
+                yield float(np.mean(found != labels))
 
 
 def _models(

@@ -13,6 +13,7 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
+from ..arguments import jobs
 from ..classifier import ShareBoostClassifier
 from ..path import Path
 from ..penalties import Penalty
@@ -52,7 +53,8 @@ class ShareBoostCV(Predictor):
         equals; or the fewest whose mean score is within one standard error of the highest,
         which is the deviation over folds (``ddof=1``) over the root of their number.
     n_jobs : int or None, default=None
-        How many folds run at once. The result is the same for any number.
+        How many folds run at once. The result is the same for any number. Of Dask's rows one
+        at a time, on all workers.
     pool, rule, shortlist, swap, group_choice, costs, budget, include, exclude, penalty, alpha, \
     solver, tol, refit_tol, max_iter, margin, fit_intercept, class_weight, device
         As in ``ShareBoostClassifier``.
@@ -202,6 +204,7 @@ class ShareBoostCV(Predictor):
             fit as it was. One that is interrupted after them leaves the finished rounds.
         """
         scorer = check_scoring(self, self.scoring or "accuracy")
+        jobs(self.n_jobs, X)  # raises for what cannot be
         rows = self._checked_rows(X, y, sample_weight)
         splits = self._checked_splits(rows, groups)
         results, scores = cv_results(self._curves(rows, splits, scorer))
@@ -227,7 +230,7 @@ class ShareBoostCV(Predictor):
         # Validation writes attributes: on a copy, so that a failed fit changes nothing.
         rows = given_sample(copy.copy(self), X, y, sample_weight)
         classes, index = encode_labels(rows.y)
-        check_weights(rows.weight, rows.X, self.class_weight, classes, index)
+        check_weights(rows.weight, rows.y[:, None], self.class_weight, classes, index)
         return rows
 
     def _checked_splits(self, rows: GivenSample, groups: Any) -> list[Split]:
@@ -243,7 +246,7 @@ class ShareBoostCV(Predictor):
     def _curves(self, rows: GivenSample, splits: list[Split], scorer: Scorer) -> list[Curve]:
         """Return the curve of every fold."""
         fold = self._classifier(FoldClassifier, verbose=0)
-        curves = Parallel(n_jobs=self.n_jobs, return_as="generator")(
+        curves = Parallel(n_jobs=jobs(self.n_jobs, rows.X), return_as="generator")(
             delayed(curve)(fold, rows, split, scorer) for split in splits
         )
         with progress_bars(bool(self.verbose)):

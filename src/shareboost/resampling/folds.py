@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator
 from inspect import signature
-from numbers import Real
+from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, NamedTuple, Self
 
@@ -98,6 +98,7 @@ class FoldClassifier(ShareBoostClassifier):
 def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
     """Return the folds of the rows, fit to train on and to score; groups are those of rows."""
     n = len(rows.y)
+    groups = on_host(groups)
     if groups is not None and np.shape(groups)[:1] != (n,):
         raise ValueError(
             f"groups has the shape {np.shape(groups)}: fit takes a group for each of the {n} "
@@ -105,7 +106,9 @@ def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
         )
     try:
         splitter = check_cv(cv, rows.y, classifier=True)
-        found = list(splitter.split(rows.X, rows.y, groups))
+        # A frame of Dask would be computed for its length.
+        X = rows.X if isinstance(rows.X.shape[0], Integral) else np.empty((n, 0))
+        found = list(splitter.split(X, rows.y, groups))
     except (TypeError, ValueError) as error:
         hint = ""
         if groups is None and "groups" in str(error):

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in
 
-from ..arguments import at_least
+from ..arguments import at_least, jobs
 from ..prediction import Predictor
 from ..progress import progress_bars, track
 from ..samples import GivenSample, given_sample
@@ -54,7 +54,8 @@ def selection_stability(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the fits, not in the draws. Rows of weight zero are left out.
     n_jobs : int, optional
-        How many processes fit at once, as everywhere in scikit-learn.
+        How many processes fit at once, as everywhere in scikit-learn. To Dask's rows one fit
+        at a time, on all workers.
     random_state : int, RandomState or None, default=0
         Seeds the draws, and the clones' own ``random_state`` where it is None. The result
         does not depend on ``n_jobs``.
@@ -86,6 +87,7 @@ def selection_stability(
     """
     _check_classifier(clf)
     n_resamples = at_least("n_resamples", n_resamples, 2, "selection_stability")
+    n_jobs = jobs(n_jobs, X)
     unfitted = clone(clf)  # light to send
     rows = given_sample(unfitted, X, y, sample_weight)
     names = np.asarray(_check_feature_names_in(unfitted), dtype=object)

@@ -1,0 +1,144 @@
+"""Fits on a cluster, against local fits on the same rows: pools, rules, solvers, penalties."""
+
+import dask.array as da
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from cluster_parity import as_local, assert_alike, spread
+from every_pool import POOLS_TO_TEST
+
+from shareboost import ShareBoostClassifier
+from shareboost.pools import Columns, Pieces, Stumps
+from shareboost.refit import SOLVERS
+
+# Of which an evaluation summed on the cluster is worth its time here.
+SUMMED = ("columns", "groups", "stumps", "pieces", "templates, sizes", "union")
+both_refits = pytest.mark.parametrize("mode", ["gathered", "summed"])
+
+
+def settled(n_features, **parameters):
+    """With a penalty that settles refits soon, of more columns than rows too."""
+    return ShareBoostClassifier(n_features, **{"alpha": 1e-2, **parameters})
+
+
+@pytest.fixture(scope="module")
+def three(data):
+    """Rows of three classes, whose refits take few passes."""
+    X, y = data
+    return X, y % 3
+
+
+@pytest.mark.parametrize("name", POOLS_TO_TEST)
+def test_every_pool_is_fitted_as_locally(client, data, name):
+    as_local(settled(3, pool=POOLS_TO_TEST[name]), *data)
+
+
+@pytest.mark.parametrize("name", SUMMED)
+def test_gradients_may_be_summed_on_the_cluster(client, three, refitting, name):
+    with refitting("summed"):
+        as_local(settled(2, pool=POOLS_TO_TEST[name]), *three, mode="summed")
+
+
+@pytest.mark.parametrize("name", ["columns", "pieces"])
+@pytest.mark.parametrize("mode", ["gathered, made anew", "summed, made anew"])
+def test_rows_may_be_encoded_anew_in_every_pass(client, three, refitting, name, mode):
+    with refitting(mode):
+        as_local(settled(1, pool=POOLS_TO_TEST[name]), *three, mode=mode)
+
+
+@both_refits
+@pytest.mark.parametrize("kind", [sp.csr_matrix, sp.csc_array])
+def test_sparse_blocks_are_fitted_as_locally(client, three, refitting, mode, kind):
+    X, y = three
+    with refitting(mode):
+        as_local(settled(2), kind(X), y, mode=mode)
+
+
+@pytest.mark.parametrize("pool", [Columns("maxabs"), Stumps(), "products", Pieces(6, 3)], ids=str)
+def test_other_pools_take_sparse_blocks(client, data, pool):
+    X, y = data
+    as_local(settled(2, pool=pool, fit_intercept=False), sp.csr_array(X), y)
+
+
+@both_refits
+@pytest.mark.parametrize("bins", [16, None])
+def test_stumps_take_gaps_and_many_values(client, three, refitting, mode, bins):
+    X, y = three
+    rng = np.random.default_rng(0)
+    X = X + rng.normal(scale=0.01, size=X.shape)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    with refitting(mode):
+        as_local(settled(2, pool=Stumps(max_bins=bins)), X, y, mode=mode)
+
+
+@pytest.mark.parametrize("rule", ["newton", "line_search", "column", "refit"])
+@both_refits
+def test_every_rule_chooses_as_locally(client, three, refitting, rule, mode):
+    with refitting(mode):
+        as_local(settled(2, rule=rule, shortlist=2), *three, mode=mode)
+
+
+@pytest.mark.parametrize("pool", ["stumps", Pieces(5, 4)], ids=str)
+def test_the_newton_rule_reads_the_moments_of_other_pools(client, data, pool):
+    as_local(settled(2, pool=pool, rule="newton"), *data)
+
+
+@both_refits
+def test_features_are_exchanged_as_locally(client, data, refitting, mode):
+    X, y = data
+    with refitting(mode):
+        local, _ = as_local(settled(4, swap=True), X, y % 2, mode=mode)
+    assert not np.array_equal(local.selected_, settled(4).fit(X, y % 2).selected_)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+@both_refits
+def test_every_solver_ends_as_locally(client, three, refitting, solver, mode):
+    with refitting(mode):
+        as_local(settled(2, solver=solver), *three, mode=mode)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"penalty": "l1", "alpha": 1e-2},
+        {"penalty": "linf1", "alpha": 1e-2},
+        {"fit_intercept": False},
+        {"margin": 0.0},
+    ],
+    ids=str,
+)
+@both_refits
+def test_the_loss_is_minimised_as_locally(client, three, refitting, parameters, mode):
+    clf = settled(2).set_params(**parameters)
+    with refitting(mode):
+        as_local(clf, *three, mode=mode)
+
+
+def test_one_block_of_few_rows_is_a_fit_too(client, data):
+    X, y = data
+    one = da.from_array(X, chunks=-1), da.from_array(y, chunks=-1)
+    assert_alike(settled(3).fit(*one), settled(3).fit(X, y))
+    by_one = settled(2).fit(da.from_array(X[:20], chunks=(1, -1)), y[:20])
+    assert_alike(by_one, settled(2).fit(X[:20], y[:20]))
+
+
+def test_gathered_columns_give_the_same_classifier_to_the_last_bit(client, data):
+    X, y = data
+    weight = np.random.default_rng(1).uniform(0.1, 3.0, size=y.size)
+    weighted = {"class_weight": {0: 2.0, 1: 0.3}}
+    clf = ShareBoostClassifier(5, **weighted)
+    local, fitted = as_local(clf, X, y, sample_weight=weight)
+    assert np.array_equal(fitted.coef_, local.coef_)
+    assert np.array_equal(fitted.path_.losses, local.path_.losses)
+
+
+@both_refits
+def test_workers_of_other_processes_fit_alike(processes, data, refitting, mode):
+    X, y = data
+    names = np.array([f"digit {label}" for label in y])
+    for pool in ("columns", "stumps"):
+        with refitting(mode):
+            as_local(settled(2, pool=pool), X, names, mode=mode)
+    with refitting(mode):
+        as_local(settled(2), sp.csr_matrix(X), y, given=spread(sp.csr_matrix(X)), mode=mode)
