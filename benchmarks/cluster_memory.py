@@ -51,7 +51,9 @@ def main() -> None:
         clf = ShareBoostClassifier(own.features)
         started = time.perf_counter()
         clf.fit(X, y)
-        print(f"{X.nbytes / 2**30:.1f} GiB in {blocks} blocks: {time.perf_counter() - started:.0f} s")
+        print(
+            f"{X.nbytes / 2**30:.1f} GiB in {blocks} blocks: {time.perf_counter() - started:.0f} s"
+        )
         print(clf.cluster_)
         print("features", clf.selected_, "losses", np.round(clf.path_.losses, 4))
         print(f"client: {before / 2**20:.0f} MiB before, at most {peak() / 2**20:.0f} MiB")

@@ -7,7 +7,6 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
-from distributed.client import Future
 from numpy.typing import NDArray
 
 from ..pools import Pool
@@ -35,8 +34,8 @@ class Crew:
         self.n_classes = n_classes
         self.intercept = intercept
         key = self.fleet.key("pool")
-        self._pool = self.fleet.held({key: task(key, partial(worker.identity, pool))}, [key])[0]
-        self._shards: list[Future] | None = None
+        (self._pool,) = self.fleet.held({key: task(key, partial(worker.identity, pool))}, [key])
+        self._shards: list[Key] | None = None
         if self.n_bytes <= HELD_SHARE * self.fleet.memory():
             self._shards = self.fleet.held(*self._encoded())
 
@@ -62,7 +61,7 @@ class Crew:
         name = self.fleet.key("encode")
         keys = [(name, i) for i in range(len(samples))]
         for key, sample in zip(keys, samples, strict=True):
-            graph[key] = task(key, encode, self._pool.key, sample)
+            graph[key] = task(key, encode, self._pool, sample)
         return graph, keys
 
     def _tasks(self, functions: Sequence[Any], what: str) -> tuple[Graph, list[Key]]:
@@ -70,7 +69,7 @@ class Crew:
         if self._shards is None:
             graph, shards = self._encoded()
         else:
-            graph, shards = {}, [future.key for future in self._shards]
+            graph, shards = {}, self._shards
         name = self.fleet.key(what)
         keys = [(name, i) for i in range(len(shards))]
         for key, function, shard in zip(keys, functions, shards, strict=True):
@@ -102,7 +101,7 @@ class Crew:
             leaf = partial(worker.asked, state, "statistics", (mean, wanted, some))
             graph, keys = self._tasks([leaf] * len(self.sample.blocks), "statistics")
             end = partial(worker.scored, score, some)
-            found += self.fleet.merged(graph, keys, worker.added, end, [self._pool.key])
+            found += self.fleet.merged(graph, keys, worker.added, end, [self._pool])
         return found
 
     def columns(self, atom: int, rows: Sequence[Numbers] | None = None) -> NDArray[Any]:
@@ -129,20 +128,19 @@ class Crew:
 class SpreadHeldOut:
     """Held-out rows on a cluster, in blocks, as ``HeldOut``."""
 
-    def __init__(self, sample: SpreadSample, pool: Pool):
-        self.fleet = sample.fleet
+    def __init__(self, sample: SpreadSample, rows: Any):
+        self.fleet: Fleet = rows.crew.fleet  # which releases all at the end of the run
         key = self.fleet.key("pool")
-        self._pool = self.fleet.held({key: task(key, partial(worker.identity, pool))}, [key])[0]
+        graph: Graph = {key: task(key, partial(worker.identity, rows.pool))}
+        (self._pool,) = self.fleet.held(graph, [key])
         graph, samples = sample.tasks(worker.identity, "held-out")
         name = self.fleet.key("held-out")
         self._keys: list[Key] = [(name, i) for i in range(len(samples))]
         for own, one in zip(self._keys, samples, strict=True):
-            graph[own] = task(own, partial(worker.held_out, sample.device), self._pool.key, one)
+            graph[own] = task(own, partial(worker.held_out, sample.device), self._pool, one)
         self._graph = graph
         if sample.n_bytes <= HELD_SHARE * self.fleet.memory():
-            held = self.fleet.held(graph, self._keys)
-            self._held, self._graph = held, {}
-            self._keys = [future.key for future in held]
+            self._keys, self._graph = self.fleet.held(graph, self._keys), {}
 
     def score(self, rows: Any, W: NDArray[np.float64]) -> float:
         """Return the weighted share of right answers."""

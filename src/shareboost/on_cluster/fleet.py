@@ -1,10 +1,10 @@
-"""The workers of a connected client: tasks of blocks, merged as a tree, and what may go wrong."""
+"""The workers of a connected client: tasks of blocks, and their results merged as a tree."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
@@ -12,22 +12,23 @@ from uuid import uuid4
 
 from dask.task_spec import Task, TaskRef
 from distributed import Client, default_client
-from distributed.client import Future, FutureCancelledError
-from distributed.scheduler import KilledWorker
+from distributed.client import Future
+
+from .waiting import (
+    EndedWorkersError,
+    check_connected,
+    forget_blame,
+    gathered,
+    reaching_scheduler,
+)
 
 Key = Any  # of a task in a graph
 Graph = dict[Key, Any]
 
 # Answers that one task of the tree merges.
 BRANCHES = 8
-# Seconds without any worker after which a fit gives up; one that is restarted is back sooner.
-PATIENCE = 15.0
-# Seconds between two looks at the workers while an answer is awaited.
-LOOK_EVERY = 1.0
-
-
-class ClusterError(RuntimeError):
-    """The cluster could not compute what was asked of it."""
+# How often results are asked for, where workers end while they compute the same task.
+ASKS = 4
 
 
 class Refusal(NamedTuple):
@@ -43,6 +44,14 @@ def task(key: Key, function: Callable[..., Any], *given: Key | None) -> Task:
     keys there. A key None stands for the value None.
     """
     return Task(key, function, *(None if one is None else TaskRef(one) for one in given))
+
+
+class _Held(NamedTuple):
+    """Results that stay on the workers, and how to compute them."""
+
+    graph: Graph
+    keys: list[Key]
+    futures: list[Future]
 
 
 class Fleet:
@@ -68,25 +77,83 @@ class Fleet:
             )
         self._run = uuid4().hex[:8]
         self._passes = count()
+        self._held: list[_Held] = []
 
     def key(self, what: str) -> str:
         """Return a new name for tasks, which begins with what they do."""
         return f"shareboost-{what}-{self._run}-{next(self._passes)}"
 
-    def held(self, graph: Graph, keys: Sequence[Key]) -> list[Future]:
-        """Return the results of tasks as futures, which stay on the workers."""
-        found: list[Future] = self.client.get(graph, list(keys), sync=False)
-        return found
+    def held(self, graph: Graph, keys: Sequence[Key]) -> list[Key]:
+        """Have the results of tasks stay on the workers until ``release``; return their keys."""
+        with self._kept():
+            self._held.append(_Held(graph, list(keys), self._asked(graph, keys)))
+        return list(keys)
 
     def each(self, graph: Graph, keys: Sequence[Key]) -> list[Any]:
-        """Return the results of tasks here."""
-        futures = self.held(graph, keys)
-        self.wait(futures)
-        found = self.client.gather(futures)
-        for one in found:
-            if isinstance(one, Refusal):
-                raise one.error
-        return list(found)
+        """Return the results of tasks here.
+
+        Dask gives a task up once some workers have ended with the task in their hands, four
+        unless it is configured otherwise, and counts them as long as it knows the task: that of
+        rows that are held, for a whole fit. So a task may be blamed for what was chance, and
+        then all is asked for anew.
+        """
+        with self._kept():
+            for asks_left in reversed(range(ASKS)):
+                futures = self._asked(graph, keys)
+                try:
+                    found = gathered(self.client, futures)
+                    break
+                except EndedWorkersError:
+                    if not asks_left:
+                        raise
+                finally:  # also cancels what is not computed yet
+                    _release(futures)
+                self._hold_anew(graph, keys)
+            for one in found:
+                if isinstance(one, Refusal):
+                    raise one.error
+        return found
+
+    def release(self) -> None:
+        """Have the workers forget what they hold: at the end, whatever it is."""
+        for one in self._held:
+            _release(one.futures)
+        self._held.clear()
+
+    def _hold_anew(self, graph: Graph, keys: Sequence[Key]) -> None:
+        """Have the cluster forget all tasks, and whatever it counted of them, and hold them anew.
+
+        The names remain. The tasks of a graph that was asked for are released already.
+        """
+        released, read = list(keys), _read_by(graph)
+        for one in self._held:
+            _release(one.futures)
+            released += one.keys
+            read |= _read_by(one.graph)
+        forget_blame(self.client, released, read)
+        self._held = [one._replace(futures=self._asked(one.graph, one.keys)) for one in self._held]
+
+    def _asked(self, graph: Graph, keys: Sequence[Key]) -> list[Future]:
+        """Return the results of tasks as futures."""
+        check_connected(self.client)
+        try:
+            found: list[Future] = self.client.get(graph, list(keys), sync=False)
+        except Exception:
+            check_connected(self.client)
+            raise
+        return found
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """Release all that is held where something fails: the error may be kept for long.
+
+        A fit never goes on after that.
+        """
+        try:
+            yield
+        except BaseException:
+            self.release()
+            raise
 
     def merged(
         self,
@@ -117,43 +184,10 @@ class Fleet:
         (found,) = self.each(graph, keys)
         return found
 
-    def wait(self, futures: Sequence[Future]) -> None:
-        """Wait until all futures are there; raise where they will not be."""
-        seen = time.monotonic()
-        for future in futures:
-            while not future.done():
-                try:
-                    future.result(timeout=LOOK_EVERY)
-                except TimeoutError:
-                    if future.done():
-                        break
-                    if self.n_workers():
-                        seen = time.monotonic()
-                    elif time.monotonic() - seen > PATIENCE:
-                        self.client.cancel(list(futures), force=True)
-                        raise ClusterError(
-                            f"The cluster has had no worker for {PATIENCE:.0f} seconds. Finished "
-                            "rounds are in the checkpoint, where one is kept: start workers and "
-                            "call fit again."
-                        ) from None
-                except Exception:
-                    break  # looked at below
-            if future.status != "finished":
-                raise _explained(future)
-
-    def n_workers(self) -> int:
-        """Return how many workers are there now."""
-        try:
-            return len(self.client.nthreads())
-        except Exception as error:  # whatever a connection that is gone raises
-            raise ClusterError(
-                f"The scheduler of {self.client} cannot be reached ({error!r}). Finished rounds "
-                "are in the checkpoint, where one is kept: connect to a cluster and fit again."
-            ) from error
-
     def memory(self) -> float:
         """Return the bytes that all workers may use; infinite where a limit is not set."""
-        workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+        with self._kept(), reaching_scheduler(self.client):
+            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         limits = [worker["memory_limit"] or math.inf for worker in workers]
         return float(sum(limits)) if limits else math.inf
 
@@ -171,26 +205,11 @@ def _merged(merge: Callable[[Any, Any], Any], *parts: Any) -> Any:
     return found
 
 
-def _explained(future: Future) -> Exception:
-    """Return why a task has no result, in plain words."""
-    try:
-        error = future.exception(timeout=LOOK_EVERY)
-    except (FutureCancelledError, TimeoutError) as cancelled:
-        error = cancelled
-    kept = "Finished rounds are in the checkpoint, where one is kept."
-    if isinstance(error, KilledWorker):
-        found = ClusterError(
-            "Several workers in turn ended while they computed the same block: most often it "
-            f"takes more memory than a worker has. Make blocks of fewer rows. {kept} ({error})"
-        )
-    elif isinstance(error, FutureCancelledError):
-        found = ClusterError(
-            "The cluster lost or cancelled what it was asked for: the client was restarted or "
-            f"closed, or rows were scattered and their only worker ended. {kept} ({error})"
-        )
-    else:
-        found = ClusterError(
-            f"A block of the rows could not be computed: {type(error).__name__}: {error}. {kept}"
-        )
-    found.__cause__ = error
-    return found
+def _release(futures: Sequence[Future]) -> None:
+    for future in futures:
+        future.release()
+
+
+def _read_by(graph: Graph) -> set[Key]:
+    """Return the keys of all tasks in a graph, and of those outside that they depend on."""
+    return set(graph).union(*(getattr(node, "dependencies", ()) for node in graph.values()))

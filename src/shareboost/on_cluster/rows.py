@@ -96,6 +96,10 @@ class SpreadRows(Rows):
         shard = self._new_shard(crew)
         self._begin(crew.sample.total_weight, shard)
 
+    def __exit__(self, *exception: Any) -> None:
+        self.crew.fleet.release()
+        super().__exit__(*exception)
+
     def _new_shard(self, crew: Crew) -> Shard:
         return Shard(crew.pool, crew.n_classes, crew.intercept, HOST)
 

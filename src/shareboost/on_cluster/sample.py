@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from distributed.client import Future
 from numpy.typing import NDArray
 
 from ..checkpoints.fingerprint import digest
@@ -48,7 +47,7 @@ class SpreadSample:
     own: Recipe  # with the rows' own weights, without those of their classes
     device: Any
     numbers: tuple[NDArray[np.intp] | None, ...]  # of each block's rows, None for all
-    held: tuple[Future, ...] | None = None  # ``Sample`` of each block
+    held: tuple[Key, ...] | None = None  # ``Sample`` of each block
 
     @property
     def weighted(self) -> SpreadSample:
@@ -108,8 +107,8 @@ class SpreadSample:
         keys = [(name, i) for i in range(len(self.blocks))]
         if self.held is not None:
             graph: Graph = {
-                key: task(key, function, future.key)
-                for key, function, future in zip(keys, functions, self.held, strict=True)
+                key: task(key, function, own)
+                for key, function, own in zip(keys, functions, self.held, strict=True)
             }
             return graph, keys
         graph = dict(self.blocks.graph)
@@ -163,7 +162,11 @@ class SpreadSample:
     def fitted(self, pool: Pool, place: Place, centred: bool) -> SpreadSample:
         """Fit the pool to the rows; return them, held where they can be."""
         found = self.hold()
-        pool.fit_spread(SpreadTable(found), centred)
+        try:
+            pool.fit_spread(SpreadTable(found), centred)
+        except BaseException:
+            self.fleet.release()
+            raise
         return found
 
     def rows(self, pool: Pool, n_classes: int, intercept: bool, place: Place, n: int) -> SpreadRows:
@@ -176,7 +179,7 @@ class SpreadSample:
         """Return these rows as those that a run on others is scored on."""
         from .crew import SpreadHeldOut
 
-        return SpreadHeldOut(self, rows.pool)
+        return SpreadHeldOut(self, rows)
 
     def digests(self, n_classes: int) -> dict[str, str]:
         """Return what tells whether other rows are the same, in the same blocks."""
