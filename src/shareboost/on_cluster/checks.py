@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     _check_n_features,
 )
 
+from ..places import is_device_array
 from ..samples import CheckedSample
 from ..validation import (
     ClassWeight,
@@ -30,6 +31,7 @@ from .fleet import Fleet, task
 from .given_rows import lengths_of
 from .recipe import Recipe, Survey, survey
 from .sample import SpreadSample
+from .tensors import let_tensors_travel
 
 SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)  # of the largest, 1
 
@@ -40,6 +42,8 @@ def checked_sample(
     """Return the rows to fit an estimator to; ``checked`` learns the columns of X."""
     learn_columns(checked, X)
     fleet = Fleet()
+    if is_device_array(X._meta):
+        let_tensors_travel(fleet.client)
     blocks = aligned(X, y, sample_weight)
     surveys = surveyed(checked, fleet, blocks, allows_nan)
     classes = _classes(surveys)
