@@ -249,10 +249,12 @@ class Shard:
         (k,), it returns.
         """
         place = self.place
-        mean = place.asarray(mean)[:, None]
+        mean = place.asarray(mean)
 
         def prepare(block: Block) -> tuple[Array]:
-            block.prepared = self.pool.prepare(block.residual - mean * block.weight)
+            centred = place.less_mean(block.residual, mean, block.weight)
+            prepared = self.pool.prepare(centred)
+            block.prepared = place.copy(centred) if prepared is centred else prepared
             if not curvatures:
                 return (place.zeros((self.n_classes,)),)
             curvature = Loss.curvatures(block.residual, block.weight)

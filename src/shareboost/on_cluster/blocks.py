@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from dask.core import flatten
 
 from ..places import is_spread
-from .fleet import Graph, Key
+from .fleet import Graph
 
 
 class Blocks(NamedTuple):

@@ -128,6 +128,10 @@ class Place(ABC):
     def sums_over(self, segments: Any, values: Array) -> Array:
         """Return the sums of values, (n,), from each start up to the next."""
 
+    def less_mean(self, residual: Array, mean: Array, weight: Array) -> Array:
+        """Return ``residual - mean * weight``, (k, n), which holds until this is called again."""
+        return residual - mean[:, None] * weight
+
     def wide(self, array: Array) -> Array:
         """Return the array in float64."""
         return self.cast(array, np.dtype(np.float64))

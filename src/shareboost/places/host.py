@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from threading import local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 # Rows a block. Measured at 60000 x 200 columns, 10 classes, two threads: blocks of
 # 2048 and of 4096 evaluate the loss equally fast, smaller ones up to half slower.
 BLOCK_ROWS = 4096
+
+
+_scratch = local()
 
 
 class Host(Place):
@@ -109,6 +113,20 @@ class Host(Place):
 
     def inner(self, rows: Array, columns: Array) -> NDArray[Any]:
         return rows @ columns.T
+
+    def less_mean(self, residual: Array, mean: Array, weight: Array) -> NDArray[Any]:
+        """Write to memory of the thread's own, used again and again.
+
+        New memory may come with a page fault for every 4 KiB of it, as on Dask's workers, which
+        give back what is freed: the faults took four times as long as the sums.
+        """
+        shape = residual.shape
+        flat = getattr(_scratch, "numbers", np.empty(0))
+        if flat.size < residual.size:
+            flat = _scratch.numbers = np.empty(residual.size)
+        out = flat[: residual.size].reshape(shape)
+        np.multiply(mean[:, None], weight, out=out)
+        return np.subtract(residual, out, out=out)
 
     def segments(self, starts: Starts, n: int) -> Any:
         return np.asarray(starts) if len(starts) < n else None
