@@ -120,3 +120,12 @@ def test_least_squares_find_the_costs_that_made_the_seconds(scaling, model):
         fit.seconds = float(fits.coefficients(fit) @ costs)
         found.append(fit)
     np.testing.assert_allclose(scaling.fitted(found), costs, rtol=1e-6)
+
+
+def test_tables_have_a_line_for_every_number_of_workers(model, simulation, monkeypatch):
+    monkeypatch.setattr(simulation, "SIZES", (2, 9))
+    costs = model.Costs(stored=1e-10, sparse_sum=1e-9, product=1e-10, scheduled=1e-3)
+    (two, nine) = simulation.billion(costs, 1, 1)
+    assert two.startswith("| 2 x 1 | 2 | ")
+    assert nine.endswith("| the workers' sums |")
+    assert len(simulation.compared(costs, simulation.DENSE, 1, 5)) == 4
