@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import heapq
 import json
-import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -37,6 +36,7 @@ from cost_model import (
     passes,
     seconds_of_round,
     told,
+    workers_of,
 )
 
 
@@ -52,9 +52,9 @@ class Task:
 
 
 def graph_of(costs: Costs, work: Work, one: Pass) -> list[Task]:
-    """Return the tasks of a pass, leaves first; neighbouring blocks are on one worker."""
-    b = math.ceil(work.blocks / work.workers)
-    tasks = [Task(i // b, costs.started + one.leaf) for i in range(work.blocks)]
+    """Return the tasks of a pass, leaves first."""
+    own = workers_of(work.blocks, work.workers, work.scattered)
+    tasks = [Task(worker, costs.started + one.leaf) for worker in own]
     if not one.merges:
         return tasks
     level = list(range(work.blocks))
@@ -217,7 +217,7 @@ def shares(costs: Costs, work: Work, m: int) -> dict[str, float]:
         "the tree": replace(costs, merged=0.0),
     }
     found = {name: whole - seconds_of_round(other, work, m) for name, other in without.items()}
-    fast = replace(work, bandwidth=math.inf, latency=0.0)
+    fast = replace(work, bandwidth=None, latency=0.0)
     found["the network"] = whole - seconds_of_round(replace(costs, moved=0.0), fast, m)
     return found
 

@@ -10,7 +10,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+import random
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 BRANCHES = 8  # of shareboost.on_cluster.fleet
@@ -57,8 +59,9 @@ class Work:
     workers: int
     summed: bool = False  # refits on the cluster
     stored: int | None = None  # entries a row, of sparse rows
+    scattered: bool = True  # blocks lie anywhere, as Dask has them; else neighbours together
     threads: int = 1  # of a worker and of the client
-    bandwidth: float = math.inf  # bytes a second of each link; infinite: what was measured
+    bandwidth: float | None = None  # bytes a second of each link; None: what was measured
     latency: float = 0.0  # seconds that the network adds to a message
 
 
@@ -129,8 +132,7 @@ def seconds_of_pass(costs: Costs, work: Work, one: Pass) -> float:
     n = work.blocks
     for above in levels(n):
         inputs = min(BRANCHES, n)
-        here = min(inputs, max(1, b // size))  # inputs that the worker of the sum has already
-        away = inputs - here
+        away = inputs - inputs_here(work, inputs, size)
         sums = math.ceil(above / work.workers)  # of the level, one after the other on a worker
         found += sums * (
             away * one.answer * per_byte + (inputs - 1) * one.answer * costs.merged + costs.started
@@ -174,16 +176,29 @@ def bytes_of_round(work: Work, m: int, evaluations: float) -> dict[str, float]:
     }
 
 
+def inputs_here(work: Work, inputs: int, size: int) -> float:
+    """Return how many inputs of a sum, each of so many blocks, its own worker has already."""
+    if work.scattered:
+        return max(1.0, inputs / work.workers)
+    return min(inputs, max(1, math.ceil(work.blocks / work.workers) // size))
+
+
+@lru_cache
+def workers_of(n_blocks: int, n_workers: int, scattered: bool) -> list[int]:
+    """Return the worker of every block: as many to each."""
+    found = [block * n_workers // n_blocks for block in range(n_blocks)]
+    if scattered:
+        random.Random(0).shuffle(found)
+    return found
+
+
 def away(work: Work) -> int:
-    """Return the edges of the tree between two workers, where neighbouring blocks are together."""
-    found, n, size = 0, work.blocks, 1
-    b = math.ceil(work.blocks / work.workers)
-    for above in levels(n):
-        for start in range(0, n, BRANCHES):
-            own = [place * size // b for place in range(start, min(start + BRANCHES, n))]
-            at = max(set(own), key=own.count)
-            found += sum(other != at for other in own)
-        n, size = above, size * BRANCHES
+    """Return the edges of the tree between two workers; a sum is where most of its inputs are."""
+    own, found = workers_of(work.blocks, work.workers, work.scattered), 0
+    for _ in levels(work.blocks):
+        groups = [own[start : start + BRANCHES] for start in range(0, len(own), BRANCHES)]
+        own = [max(group, key=group.count) for group in groups]
+        found += sum(len(group) - group.count(at) for group, at in zip(groups, own, strict=True))
     return found
 
 
@@ -194,7 +209,7 @@ def message(costs: Costs, work: Work) -> float:
 
 def network(work: Work) -> float:
     """Return the seconds of a byte on a link."""
-    return 0.0 if math.isinf(work.bandwidth) else 1.0 / work.bandwidth
+    return 0.0 if work.bandwidth is None else 1.0 / work.bandwidth
 
 
 def moved(costs: Costs, work: Work) -> float:
@@ -205,8 +220,3 @@ def moved(costs: Costs, work: Work) -> float:
 def told(costs: Costs, work: Work) -> float:
     """Return the seconds of a byte that a task carries."""
     return max(costs.told, network(work))
-
-
-def as_dict(costs: Costs) -> dict[str, float]:
-    """Return the costs by name."""
-    return asdict(costs)

@@ -1,11 +1,13 @@
 """What the parts of a round on a cluster cost here, and how well they tell whole fits.
 
     python benchmarks/scaling.py [--quick] [--json COSTS.json]
+    python benchmarks/scaling.py --table COSTS.json
 
 Prints the tables of docs/scaling.md: the cost of every part, by itself, and whole fits on a
-cluster of this machine's cores, measured and as three models have it: fitted to these fits by
-least squares, in closed form from the parts, and simulated from the parts. The JSON file is for
-``cluster_simulation.py``. Takes about six minutes on two cores.
+cluster of this machine's cores. Of these it has the seconds of processors, which other work on
+the machine hardly changes, beside a model fitted by least squares and one made of the parts; and
+those of the wall clock beside the closed form and the simulation, made of the parts too. The JSON
+file is for ``cluster_simulation.py``. Takes about six minutes on two cores.
 """
 
 from __future__ import annotations
@@ -16,15 +18,16 @@ import os
 import platform
 import warnings
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import dask
 import distributed
 import numpy as np
 from cluster_simulation import simulated_round
-from cost_model import Costs, Work, as_dict, seconds_of_round
-from scaling_fits import GRID, Fit, coefficients, measured_fits
+from cost_model import Costs, Work, seconds_of_round
+from scaling_fits import COSTS, GRID, Fit, coefficients, measured_fits
 from scaling_parts import TITLES, block_costs, cluster_costs
 from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
@@ -66,15 +69,16 @@ def summed_rounds(model, costs: Costs, fit: Fit) -> float:
 
 
 def fits_table(costs: Costs, fits: list[Fit]) -> None:
-    own = fitted(fits)
+    own, parts = fitted(fits), np.array([getattr(costs, name) for name in COSTS])
     by_squares, by_others = np.array([coefficients(fit) @ own for fit in fits]), left_out(fits)
+    by_parts = np.array([coefficients(fit) @ parts for fit in fits])
     closed = np.array([summed_rounds(seconds_of_round, costs, fit) for fit in fits])
     played = np.array([summed_rounds(simulated_round, costs, fit) for fit in fits])
     print(
         "\n| rows | columns | classes | features | blocks | workers | refit on the "
-        "| evaluations a round | other work | measured, s | least squares "
-        "| the same, without this fit | closed form of parts | simulation of parts |\n"
-        + "|---" * 14
+        "| evaluations a round | processor, s | least squares | the same without this fit "
+        "| from the parts | wall clock, s | other work | closed form | simulation |\n"
+        + "|---" * 16
         + "|"
     )
     for i, fit in enumerate(fits):
@@ -84,70 +88,69 @@ def fits_table(costs: Costs, fits: list[Fit]) -> None:
             *(f"{n:,}" for n in (work.blocks, work.workers)),
             "cluster" if work.summed else "client",
             f"{fit.evaluations / work.features:.1f}",
-            f"{100 * fit.others:.0f}%",
             f"{fit.seconds:.2f}",
-            *(told(s[i], fit.seconds) for s in (by_squares, by_others, closed, played)),
+            *(told(s[i], fit.seconds) for s in (by_squares, by_others, by_parts)),
+            f"{fit.wall:.2f}",
+            f"{100 * fit.others:.0f}%",
+            *(told(s[i], fit.wall) for s in (closed, played)),
         ]
         print(f"| {' | '.join(cells)} |")
-    seconds = np.array([fit.seconds for fit in fits])
-    quiet = np.array([fit.others for fit in fits]) <= 0.25
-    print("\nMedian and largest error; and median of fits beside which other work had up to 25%:")
-    for name, found in (
-        ("least squares", by_squares),
-        ("without the fit itself", by_others),
-        ("closed form of parts", closed),
-        ("simulation of parts", played),
+    print("\nMedian and largest error:\n")
+    seconds, wall = (np.array([getattr(fit, name) for fit in fits]) for name in ("seconds", "wall"))
+    for name, found, truth in (
+        ("processor, least squares", by_squares, seconds),
+        ("processor, least squares without the fit itself", by_others, seconds),
+        ("processor, from the parts", by_parts, seconds),
+        ("wall clock, closed form", closed, wall),
+        ("wall clock, simulation", played, wall),
     ):
-        errors = 100 * abs(found / seconds - 1)
-        median = f"{np.median(errors[quiet]):.0f}%" if quiet.any() else "none"
-        print(f"- {name}: {np.median(errors):.0f}%, {errors.max():.0f}%; {median}")
-    print(
-        "\nLeast squares beside the parts:\n\n| seconds for each | fitted | parts |\n|---|---|---|"
-    )
-    beside = {
-        "row x column x class of statistics": costs.dense,
-        "row x chosen column x class": costs.product,
-        "row x class": costs.softmax,
-        "task": costs.scheduled,
-        "pass": costs.round_trip,
-        "row of a gathered column": costs.gathered,
-        "byte of the tree": costs.merged,
-    }
-    for (name, part), one in zip(beside.items(), own, strict=True):
-        print(f"| {name} | {one:.2e} | {part:.2e} |")
+        errors = 100 * abs(found / truth - 1)
+        print(f"- {name}: {np.median(errors):.0f}%, {errors.max():.0f}%")
+    print("\n| seconds of one | least squares | part by itself |\n|---|---|---|")
+    for name, one, part in zip(COSTS, own, parts, strict=True):
+        print(f"| {TITLES[name]} | {one:.2g} | {part:.2g} |")
 
 
-def main(options: argparse.Namespace) -> None:
-    print(
-        f"{os.cpu_count()} cores, {platform.machine()}, one thread a process; NumPy "
-        f"{np.__version__}, Dask {dask.__version__}.\n"
-    )
+def measured(quick: bool) -> dict[str, Any]:
+    """Return all that is measured: costs, and whole fits."""
     with local_cluster(2) as client:
         # On a worker: Dask has its processes give memory back at once, and take it anew.
-        found = client.submit(block_costs, options.quick).result()
-        found |= cluster_costs(client, options.quick)
-    costs = Costs(**found)
-    grid = GRID[:2] if options.quick else GRID
+        found = client.submit(block_costs, quick).result()
+        found |= cluster_costs(client, quick)
+    grid = GRID[:2] if quick else GRID
     fits = []
     for n_workers in sorted({work.workers for work in grid}):
         with local_cluster(n_workers) as client:
             own = [work for work in grid if work.workers == n_workers]
-            fits += measured_fits(client, own, 1 if options.quick else 3)
-    each = float(np.median([fit.evaluations / fit.work.features for fit in fits]))
-    costs = replace(costs, evaluations=each)
-    print("| cost | of one |\n|---|---|")
-    for name, value in as_dict(costs).items():
-        print(f"| {TITLES[name]} | {value:.3g}{'' if name == 'evaluations' else ' s'} |")
-    fits_table(costs, fits)
-    if options.json:
-        seconds = [{"work": vars(f.work), "seconds": f.seconds} for f in fits]
-        options.json.write_text(json.dumps({"costs": as_dict(costs), "fits": seconds}, indent=1))
+            fits += measured_fits(client, own, 1 if quick else 2)
+    found["evaluations"] = np.median([fit.evaluations / fit.work.features for fit in fits])
+    machine = (
+        f"{os.cpu_count()} cores, {platform.machine()}, one thread a process; NumPy "
+        f"{np.__version__}, Dask {dask.__version__}."
+    )
+    return {"machine": machine, "costs": found, "fits": [asdict(fit) for fit in fits]}
+
+
+def print_tables(found: dict[str, Any]) -> None:
+    costs = Costs(**found["costs"])
+    print(f"{found['machine']}\n\n| cost | of one |\n|---|---|")
+    for name, value in asdict(costs).items():
+        print(f"| {TITLES[name]} | {value:.2g}{'' if name == 'evaluations' else ' s'} |")
+    fits_table(costs, [Fit(**fit | {"work": Work(**fit["work"])}) for fit in found["fits"]])
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it runs")
-    parser.add_argument("--json", type=Path)
-    with threadpool_limits(1):  # those of the workers are set by Dask
-        main(parser.parse_args())
+    parser.add_argument("--json", type=Path, help="where to keep what is measured")
+    parser.add_argument("--table", type=Path, help="print what another run kept")
+    options = parser.parse_args()
+    if options.table:
+        kept = json.loads(options.table.read_text())
+    else:
+        with threadpool_limits(1):  # those of the workers are set by Dask
+            kept = measured(options.quick)
+    if options.json:
+        options.json.write_text(json.dumps(kept, indent=1) + "\n")
+    print_tables(kept)

@@ -42,16 +42,13 @@ GRID = [
 ]
 
 
-# The share of other work up to which a turn counts as undisturbed, and how often one is waited for.
-QUIET, MOST_TURNS = 0.1, 2
-
-
 @dataclass
 class Fit:
     """A fit's rounds: their seconds and what they consist of."""
 
     work: Work
-    seconds: float
+    seconds: float  # of processors: of this process, and of the workers by their number
+    wall: float
     others: float  # share of the machine that other work had meanwhile
     scored: int  # passes of statistics
     scored_columns: int  # chosen columns in use, summed over them
@@ -64,8 +61,10 @@ class Fit:
 class Ledger:
     """Counts from the first selection on."""
 
-    def __init__(self) -> None:
+    def __init__(self, client: Client) -> None:
+        self.client = client
         self.started = math.nan
+        self.before = np.zeros(2)
         self.counts = dict.fromkeys(
             ("scored", "scored_columns", "evaluations", "products", "tasks", "passes"), 0
         )
@@ -81,6 +80,7 @@ class Ledger:
 
         def scored(rows: Any, *_: Any) -> None:
             if math.isnan(self.started):
+                self.before = own_seconds(self.client)
                 self.started = time.perf_counter()
             self.add(scored=1, scored_columns=rows.n_columns)
 
@@ -150,18 +150,19 @@ def measured_fit(client: Client, work: Work, repeats: int) -> Fit:
     memory = "1 B" if work.summed else "100 GB"
     with dask.config.set({"shareboost.client-memory": memory}):
         ShareBoostClassifier(2).fit(X, y)  # compiles, on every worker
-        while len(found) < repeats or (min(found)[0] > QUIET and len(found) < MOST_TURNS * repeats):
-            machine, own = machine_seconds(), own_seconds(client)
-            with Ledger().open() as ledger:
-                began = time.perf_counter()
+        for _ in range(repeats):
+            with Ledger(client).open() as ledger:
+                machine, began = machine_seconds(), own_seconds(client)
+                started = time.perf_counter()
                 clf.fit(X, y)
-                ended = time.perf_counter()
-            others = machine_seconds() - machine - (own_seconds(client) - own)
-            share = max(others, 0.0) / ((ended - began) * (os.cpu_count() or 1))
-            found.append((share, ended - ledger.started))
-    share, seconds = min(found)
+                ended, own = time.perf_counter(), own_seconds(client)
+            others = machine_seconds() - machine - (own - began).sum()
+            share = max(others, 0.0) / ((ended - started) * (os.cpu_count() or 1))
+            here, there = own - ledger.before
+            found.append((share, here + there / work.workers, ended - ledger.started))
+    share, seconds, wall = min(found)
     print(f"{work}: {seconds:.2f} s, other work {share:.0%}", file=sys.stderr, flush=True)
-    return Fit(work, seconds, share, **ledger.counts)
+    return Fit(work, seconds, wall, share, **ledger.counts)
 
 
 def machine_seconds() -> float:
@@ -171,35 +172,46 @@ def machine_seconds() -> float:
     return (user + nice + system + sum(rest)) / os.sysconf("SC_CLK_TCK")
 
 
-def own_seconds(client: Client) -> float:
-    """Return the seconds that this process and the workers worked."""
-    return time.process_time() + sum(client.run(time.process_time).values())
+def own_seconds(client: Client) -> np.ndarray:
+    """Return the seconds that this process worked, and all workers."""
+    return np.array([time.process_time(), sum(client.run(time.process_time).values())])
+
+
+# What every coefficient is multiplied by, as fields of Costs.
+COSTS = (
+    "dense",
+    "prepared",
+    "product",
+    "softmax",
+    "scheduled",
+    "started",
+    "gathered",
+    "merged",
+)
 
 
 def coefficients(fit: Fit) -> np.ndarray:
-    """Return what the seconds of a fit are a sum of, each to be multiplied by a cost.
+    """Return what the processors' seconds of a fit are a sum of, each to be multiplied by a cost.
 
-    Row x column x class, row x chosen column x class, row x class, tasks, passes, rows that are
-    gathered, bytes of the tree. What the workers share is divided by their number.
+    What the workers share is divided by their number.
     """
     work, n = fit.work, fit.work.rows
     nk, share = n * work.classes, 1 / work.workers
     if work.summed:
-        products, softmaxes = fit.products * share, (fit.evaluations + fit.scored) * share
+        products, softmaxes = fit.products * share, fit.evaluations * share
     else:
         products = fit.products + fit.scored_columns * share
-        softmaxes = fit.evaluations + 2 * fit.scored * share
+        softmaxes = fit.evaluations + fit.scored * share
     edges = work.blocks + sum(levels(work.blocks)[:-1])
     answers = fit.scored * edges * 8 * work.classes * work.columns
-    return np.array(
-        [
-            nk * work.columns * fit.scored * share,
-            nk * products,
-            nk * softmaxes,
-            fit.tasks,
-            fit.passes,
-            0 if work.summed else n * work.features,
-            answers * share,
-        ],
-        dtype=float,
-    )
+    found = {
+        "dense": nk * work.columns * fit.scored * share,
+        "prepared": nk * fit.scored * share,
+        "product": nk * products,
+        "softmax": nk * softmaxes,
+        "scheduled": fit.tasks,
+        "started": fit.tasks * share,
+        "gathered": 0 if work.summed else n * work.features,
+        "merged": answers * share,
+    }
+    return np.array([found[name] for name in COSTS], dtype=float)

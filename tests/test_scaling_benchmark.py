@@ -34,7 +34,7 @@ def simulation(scaling):
 def one_pass(model, **more):
     """Four blocks of 10 s on two workers; answers of 100 bytes: 10 s to move, 1 s to add."""
     costs = model.Costs(scheduled=1.0, merged=0.01, moved=0.1, round_trip=5.0)
-    work = model.Work(4, 1, 1, 1, blocks=4, workers=2)
+    work = model.Work(4, 1, 1, 1, blocks=4, workers=2, scattered=False)
     return costs, work, model.Pass("statistics", 10.0, 100.0, 0.0, **more)
 
 
@@ -74,6 +74,8 @@ def test_only_answers_of_other_workers_move(model):
     assert model.away(work) == 2
     assert model.away(model.replace(work, workers=1)) == 0
     assert model.away(model.replace(work, blocks=16)) == 1
+    # Of 64 blocks a worker each, every sum has one of its inputs.
+    assert model.away(model.replace(work, blocks=64, workers=64, scattered=True)) == 9 * 7
 
 
 def test_rounds_in_closed_form_and_simulated_differ_by_little(model, simulation):
@@ -112,11 +114,11 @@ def test_counts_of_a_fit_are_those_of_the_model(scaling, model, summed):
 def test_least_squares_find_the_costs_that_made_the_seconds(scaling, model):
     fits = sys.modules["scaling_fits"]
     rng = np.random.default_rng(0)
-    costs = np.array([1e-9, 2e-9, 3e-9, 1e-3, 1e-2, 1e-8, 1e-9])
+    costs = np.array([1e-9, 4e-9, 2e-9, 3e-9, 1e-3, 1e-2, 1e-8, 1e-9])
     found = []
     for work in fits.GRID:
         counts = rng.integers(5, 50, size=6).tolist()
-        fit = fits.Fit(work, 1.0, 0.0, *counts)
+        fit = fits.Fit(work, 1.0, 1.0, 0.0, *counts)
         fit.seconds = float(fits.coefficients(fit) @ costs)
         found.append(fit)
     np.testing.assert_allclose(scaling.fitted(found), costs, rtol=1e-6)
