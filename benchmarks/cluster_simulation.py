@@ -239,6 +239,7 @@ def billion(costs: Costs, threads: int, blocks_each: int) -> list[str]:
             f"{sent['between workers'] / 1e9:,.1f} GB",
             f"{sent['tasks'] / 1e9:,.2f} GB",
             f"{seconds:,.1f} s",
+            f"{seconds_of_round(costs, work, m):,.1f} s",
             f"{seconds * work.features / 3600:,.1f} h",
             most,
         ]
@@ -263,7 +264,7 @@ def main(costs: Costs) -> None:
     print("\n".join(f"- {name}: {n / 1e9:,.0f} GB" for name, n in memory(BILLION).items()))
     print(
         "\n| workers x threads | blocks | memory each | tasks a round | between workers | in tasks "
-        "| a round | in all | most of it |\n|---|---|---|---|---|---|---|---|---|"
+        "| a round | closed form | in all | most of it |\n|---|---|---|---|---|---|---|---|---|---|"
     )
     for threads, blocks_each in ((1, 1), (1, 16), (16, 16)):
         print("\n".join(billion(costs, threads, blocks_each)))

@@ -35,15 +35,17 @@ class Costs:
     prepared: float = 0.0  # row x class, of statistics
     product: float = 0.0  # row x chosen column x class; an evaluation has two
     softmax: float = 0.0  # row x class, of an evaluation
+    appended: float = 0.0  # row of a chosen column: written, centred, multiplied by the others
     merged: float = 0.0  # byte of a statistic added to another
     settled: float = 0.0  # question to a block, whatever its rows
     scheduled: float = 0.0  # task, on the scheduler
     started: float = 0.0  # task, on its worker
+    passed: float = 0.0  # pass, on the scheduler and the client
     told: float = 0.0  # byte that a task carries from the client, on the scheduler
     moved: float = 0.0  # byte between workers, here over the loopback
     gathered: float = 0.0  # row of a column that comes to the client
     message: float = 0.0  # from a process to another
-    round_trip: float = 0.0  # pass, before its first task and after its last
+    round_trip: float = 0.0  # pass, of the wall clock beside its tasks
     evaluations: float = 8.0  # a number: of a round's refit
 
 
@@ -86,10 +88,11 @@ def passes(costs: Costs, work: Work, m: int) -> list[Pass]:
     statistics = costs.settled + n * k * costs.prepared + block_statistics(costs, work, n) / n_parts
     found = [Pass("statistics", statistics, answer / n_parts, tells, scores=True)] * n_parts
     if not work.summed:
-        found[0] = found[0]._replace(leaf=statistics + residuals)
+        found[0] = found[0]._replace(leaf=statistics + residuals + n * costs.appended)
         return [*found, Pass("column", costs.settled, 4.0 * n, 0.0, merges=False)]
     small = [Pass("refit", costs.settled, 8.0 * k, tells)] * PASSES_OF_A_SUMMED_REFIT
     n_evaluations = round(costs.evaluations)
+    small[0] = small[0]._replace(leaf=costs.settled + n * costs.appended)
     own = [Pass("evaluation", evaluation, 8.0 * k * m, tells)] * n_evaluations
     return [*found, *small, *own]
 
@@ -153,7 +156,7 @@ def client_refit(costs: Costs, work: Work, m: int) -> float:
     if work.summed:
         return 0.0
     each = work.rows * work.classes * (2 * m * costs.product + costs.softmax)
-    return costs.evaluations * each / work.threads
+    return (costs.evaluations * each + work.rows * costs.appended) / work.threads
 
 
 def seconds_of_rounds(costs: Costs, work: Work) -> float:

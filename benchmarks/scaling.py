@@ -27,7 +27,7 @@ import distributed
 import numpy as np
 from cluster_simulation import simulated_round
 from cost_model import Costs, Work, seconds_of_round
-from scaling_fits import COSTS, GRID, Fit, coefficients, measured_fits
+from scaling_fits import COSTS, GRID, TERMS, Fit, coefficients, measured_fits, terms
 from scaling_parts import TITLES, block_costs, cluster_costs
 from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
@@ -46,16 +46,14 @@ def local_cluster(n_workers: int):
 
 def fitted(fits: list[Fit]) -> np.ndarray:
     """Return non-negative coefficients that leave the least squares of relative errors."""
-    A, seconds = np.array([coefficients(fit) for fit in fits]), np.array([f.seconds for f in fits])
+    A, seconds = np.array([terms(fit) for fit in fits]), np.array([f.seconds for f in fits])
     found, _ = nnls(A / seconds[:, None], np.ones(len(fits)))
     return found
 
 
 def left_out(fits: list[Fit]) -> np.ndarray:
     """Return the seconds of every fit by the coefficients of all others."""
-    return np.array(
-        [coefficients(own) @ fitted([fit for fit in fits if fit is not own]) for own in fits]
-    )
+    return np.array([terms(own) @ fitted([fit for fit in fits if fit is not own]) for own in fits])
 
 
 def told(seconds: float, measured: float) -> str:
@@ -70,7 +68,7 @@ def summed_rounds(model, costs: Costs, fit: Fit) -> float:
 
 def fits_table(costs: Costs, fits: list[Fit]) -> None:
     own, parts = fitted(fits), np.array([getattr(costs, name) for name in COSTS])
-    by_squares, by_others = np.array([coefficients(fit) @ own for fit in fits]), left_out(fits)
+    by_squares, by_others = np.array([terms(fit) @ own for fit in fits]), left_out(fits)
     by_parts = np.array([coefficients(fit) @ parts for fit in fits])
     closed = np.array([summed_rounds(seconds_of_round, costs, fit) for fit in fits])
     played = np.array([summed_rounds(simulated_round, costs, fit) for fit in fits])
@@ -106,9 +104,9 @@ def fits_table(costs: Costs, fits: list[Fit]) -> None:
     ):
         errors = 100 * abs(found / truth - 1)
         print(f"- {name}: {np.median(errors):.0f}%, {errors.max():.0f}%")
-    print("\n| seconds of one | least squares | part by itself |\n|---|---|---|")
-    for name, one, part in zip(COSTS, own, parts, strict=True):
-        print(f"| {TITLES[name]} | {one:.2g} | {part:.2g} |")
+    print("\n| least squares | seconds of one |\n|---|---|")
+    for name, one in zip(TERMS, own, strict=True):
+        print(f"| {name} | {one:.2g} |")
 
 
 def measured(quick: bool) -> dict[str, Any]:
@@ -122,8 +120,8 @@ def measured(quick: bool) -> dict[str, Any]:
     for n_workers in sorted({work.workers for work in grid}):
         with local_cluster(n_workers) as client:
             own = [work for work in grid if work.workers == n_workers]
-            fits += measured_fits(client, own, 1 if quick else 2)
-    found["evaluations"] = np.median([fit.evaluations / fit.work.features for fit in fits])
+            fits += measured_fits(client, own, 1 if quick else 3)
+    found["evaluations"] = float(np.median([fit.evaluations / fit.work.features for fit in fits]))
     machine = (
         f"{os.cpu_count()} cores, {platform.machine()}, one thread a process; NumPy "
         f"{np.__version__}, Dask {dask.__version__}."

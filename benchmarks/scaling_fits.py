@@ -139,7 +139,7 @@ def spread(client: Client, work: Work) -> tuple[da.Array, da.Array]:
 
 
 def measured_fits(client: Client, grid: Sequence[Work], repeats: int) -> list[Fit]:
-    """Return every fit of a grid, the turn of some in which other work had least."""
+    """Return every fit of a grid, the middle one of some turns."""
     return [measured_fit(client, work, repeats) for work in grid]
 
 
@@ -159,8 +159,8 @@ def measured_fit(client: Client, work: Work, repeats: int) -> Fit:
             others = machine_seconds() - machine - (own - began).sum()
             share = max(others, 0.0) / ((ended - started) * (os.cpu_count() or 1))
             here, there = own - ledger.before
-            found.append((share, here + there / work.workers, ended - ledger.started))
-    share, seconds, wall = min(found)
+            found.append((here + there / work.workers, ended - ledger.started, share))
+    seconds, wall, share = sorted(found)[len(found) // 2]
     print(f"{work}: {seconds:.2f} s, other work {share:.0%}", file=sys.stderr, flush=True)
     return Fit(work, seconds, wall, share, **ledger.counts)
 
@@ -177,7 +177,7 @@ def own_seconds(client: Client) -> np.ndarray:
     return np.array([time.process_time(), sum(client.run(time.process_time).values())])
 
 
-# What every coefficient is multiplied by, as fields of Costs.
+# What the processors' seconds of a fit are a sum of, by fields of Costs.
 COSTS = (
     "dense",
     "prepared",
@@ -185,16 +185,25 @@ COSTS = (
     "softmax",
     "scheduled",
     "started",
+    "passed",
     "gathered",
+    "appended",
     "merged",
 )
+# The same as least squares tell them apart: in words, and the places of what is one to them.
+TERMS = {
+    "row x column x class of statistics": [0],
+    "row x class": [1, 3],
+    "row x chosen column x class": [2],
+    "task": [4],
+    "pass": [6],
+    "row of a column that is gathered and appended": [7],
+    "byte of a statistic in the tree": [9],
+}
 
 
 def coefficients(fit: Fit) -> np.ndarray:
-    """Return what the processors' seconds of a fit are a sum of, each to be multiplied by a cost.
-
-    What the workers share is divided by their number.
-    """
+    """Return how many of each cost a fit has; those of the workers are divided by their number."""
     work, n = fit.work, fit.work.rows
     nk, share = n * work.classes, 1 / work.workers
     if work.summed:
@@ -211,7 +220,15 @@ def coefficients(fit: Fit) -> np.ndarray:
         "softmax": nk * softmaxes,
         "scheduled": fit.tasks,
         "started": fit.tasks * share,
+        "passed": fit.passes,
         "gathered": 0 if work.summed else n * work.features,
+        "appended": n * work.features * (share if work.summed else 1 + share),
         "merged": answers * share,
     }
     return np.array([found[name] for name in COSTS], dtype=float)
+
+
+def terms(fit: Fit) -> np.ndarray:
+    """Return how many of each term of the least squares a fit has."""
+    own = coefficients(fit)
+    return np.array([own[places].sum() for places in TERMS.values()])

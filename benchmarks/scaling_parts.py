@@ -28,15 +28,17 @@ TITLES = {
     "prepared": "statistics, row x class",
     "product": "evaluation, row x chosen column x class, twice",
     "softmax": "evaluation, row x class",
+    "appended": "row of a chosen column, written, centred and multiplied by 20 others",
     "merged": "byte of a statistic added to another",
     "settled": "question to a block, whatever its rows",
     "scheduled": "task, on the scheduler",
     "started": "task, on its worker",
+    "passed": "pass, on the scheduler and the client",
     "told": "byte that a task carries from the client",
     "moved": "byte between workers, over the loopback",
     "gathered": "row of a column that comes to the client",
     "message": "message between two processes",
-    "round_trip": "pass, before and after its tasks",
+    "round_trip": "pass, of the wall clock beside its tasks",
     "evaluations": "evaluations of a round, a number",
 }
 
@@ -145,7 +147,19 @@ def evaluation_costs(X: Any, k: int) -> dict[str, float]:
         "product": each / (2 * len(X) * k),
         "softmax": none / (len(X) * k),
         "settled": processor_time(ask),
+        "appended": appended_seconds(shard, 20) / len(X),
     }
+
+
+def appended_seconds(shard: WorkerShard, place: int) -> float:
+    """Return the seconds of a column appended at a place."""
+
+    def append() -> None:
+        shard.write(0, place, place + 1)
+        shard.scale(place, place + 1, np.zeros(1), np.ones(1))
+
+    with shard.at_work():
+        return processor_time(append)
 
 
 def merged_cost(quick: bool) -> float:
@@ -190,18 +204,19 @@ def cluster_costs(client: Client, quick: bool) -> dict[str, float]:
     fleet = Fleet()
     sizes = (10, 50) if quick else (10, 100, 1000)
     tasks = [n + sum(levels(n)) for n in sizes]
-    used = np.array([processor_seconds(client, partial(tree, fleet, n), 3) for n in sizes])
-    found = {
-        "scheduled": slope(tasks, used[:, 0])[0],
-        "started": slope(tasks, used[:, 1])[0],
-    }
+    used = np.array(
+        [processor_seconds(client, partial(tree, fleet, n), max(3, 200 // n)) for n in sizes]
+    )
+    (scheduled, _), (started, _) = (slope(tasks, own) for own in used.T)
+    least = partial(tree, fleet, 1)  # two tasks
+    passed = processor_seconds(client, least, 30)[0] - 2 * scheduled
+    found = {"scheduled": scheduled, "started": started, "passed": max(passed, 0.0)}
     lengths = (1, 20)
-    waits = [median_seconds(partial(chain, fleet, n), 5) for n in lengths]
-    each, none = slope(lengths, waits)
-    found["round_trip"] = none
+    each, _ = slope(lengths, [median_seconds(partial(chain, fleet, n), 9) for n in lengths])
+    found["round_trip"] = max(median_seconds(least, 30) - 2 * each, 0.0)
     # From one task of a chain to the next: a message to the scheduler, and one back.
     found["message"] = max(each - found["scheduled"] - found["started"], 0.0) / 2
-    n, carried = 50, np.zeros(12_500)
+    n, carried = 20, np.zeros(125_000)
     plain, laden = (
         processor_seconds(client, partial(tree, fleet, n, what), 5)[0] for what in (None, carried)
     )
