@@ -152,16 +152,29 @@ class Shard:
         self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]
     ) -> tuple[Array]:
         """Bring columns just written into training units; return their products with all."""
+        self.rescale(start, stop, centers, scales)
+        return self.products(start, stop)
+
+    def rescale(self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]) -> None:
+        """Bring columns just written into training units."""
         place = self.place
         middles, divisors = place.asarray(centers)[:, None], place.asarray(scales)[:, None]
 
-        def scale(block: Block) -> tuple[Array]:
+        def scale(block: Block) -> None:
             new = block.columns[start:stop]
             new[:] = (place.wide(new) - middles) / divisors
-            return (place.inner(new * block.weight, block.columns[:stop]),)
 
-        (products,) = self.total(scale)
-        return (products,)
+        list(self.map(scale, self.blocks))
+
+    def products(self, start: int, stop: int) -> tuple[Array]:
+        """Return the weighted products of the columns from ``start`` on with all."""
+        place = self.place
+        (found,) = self.total(
+            lambda block: (
+                place.inner(block.columns[start:stop] * block.weight, block.columns[:stop]),
+            )
+        )
+        return (found,)
 
     def take_out(self, start: int, stop: int, n_columns: int) -> list[Array]:
         """Take columns out; later ones move up. Return those of each block."""

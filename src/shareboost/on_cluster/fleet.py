@@ -52,6 +52,7 @@ class _Held(NamedTuple):
     graph: Graph
     keys: list[Key]
     futures: list[Future]
+    worker: str | None  # where they should be, as long as it is there
 
 
 class Fleet:
@@ -83,11 +84,38 @@ class Fleet:
         """Return a new name for tasks, which begins with what they do."""
         return f"shareboost-{what}-{self._run}-{next(self._passes)}"
 
-    def held(self, graph: Graph, keys: Sequence[Key]) -> list[Key]:
-        """Have the results of tasks stay on the workers until ``release``; return their keys."""
+    def held(self, graph: Graph, keys: Sequence[Key], worker: str | None = None) -> list[Key]:
+        """Have the results of tasks stay on the workers until ``release``; return their keys.
+
+        On the one that is named, if it can be.
+        """
         with self._kept():
-            self._held.append(_Held(graph, list(keys), self._asked(graph, keys)))
+            futures = self._asked(graph, keys, worker)
+            self._held.append(_Held(graph, list(keys), futures, worker))
         return list(keys)
+
+    def shared_out(self, keys: Sequence[Key]) -> list[str | None]:
+        """Return the worker that should hold each block of rows, by the block's key.
+
+        As many a thread, where they are already if they are anywhere. Other neighbours come
+        together: sums of what one worker holds do not travel.
+        """
+        with self._kept(), reaching_scheduler(self.client):
+            scheduler: Any = self.client.scheduler
+            threads = self.client.sync(scheduler.ncores)
+            known = self.client.sync(scheduler.who_has, keys=list(keys))
+        if not threads:
+            return [None] * len(keys)
+        each = len(keys) / sum(threads.values())
+        room = {worker: math.ceil(each * n - 1e-9) for worker, n in sorted(threads.items())}
+        found: list[str | None] = [None] * len(keys)
+        for i, key in enumerate(keys):
+            at = next((one for one in known.get(key, ()) if room.get(one, 0)), None)
+            if at is not None:
+                found[i] = at
+                room[at] -= 1
+        free = (worker for worker, n in room.items() for _ in range(n))
+        return [next(free) if worker is None else worker for worker in found]
 
     def each(self, graph: Graph, keys: Sequence[Key]) -> list[Any]:
         """Return the results of tasks here.
@@ -131,13 +159,16 @@ class Fleet:
             released += one.keys
             read |= _read_by(one.graph)
         forget_blame(self.client, released, read)
-        self._held = [one._replace(futures=self._asked(one.graph, one.keys)) for one in self._held]
+        self._held = [
+            one._replace(futures=self._asked(one.graph, one.keys, one.worker)) for one in self._held
+        ]
 
-    def _asked(self, graph: Graph, keys: Sequence[Key]) -> list[Future]:
+    def _asked(self, graph: Graph, keys: Sequence[Key], worker: str | None = None) -> list[Future]:
         """Return the results of tasks as futures."""
         check_connected(self.client)
+        where = {} if worker is None else {"workers": [worker], "allow_other_workers": True}
         try:
-            found: list[Future] = self.client.get(graph, list(keys), sync=False)
+            found: list[Future] = self.client.get(graph, list(keys), sync=False, **where)
         except Exception:
             check_connected(self.client)
             raise

@@ -208,7 +208,8 @@ class SummedRows(SpreadRows):
         self.near.append_alike(new)
         state = State((*self.chosen, new), self._state.point)
         more = known is not None and known.gradient.shape[1] == start
-        products, *correlated = self.crew.total(state, "products", start, stop, more)
+        name = "products_and_slope" if more else "products"
+        products, *correlated = self.crew.total(state, name, start, stop)
         if known is not None and more:  # the gradient in the new columns, in the same pass
             gradient = np.hstack([known.gradient, *correlated])
             self._known = known._replace(gradient=gradient)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -128,7 +129,11 @@ class SpreadSample:
         if self.n_bytes > HELD_SHARE * self.fleet.memory():
             return self
         graph, keys = self.tasks(_itself, "hold")
-        return replace(self, held=tuple(self.fleet.held(graph, keys)))
+        workers = self.fleet.shared_out([own[0] for own in self.blocks.keys])
+        for worker in dict.fromkeys(workers):
+            own = [key for key, other in zip(keys, workers, strict=True) if other == worker]
+            self.fleet.held(_needed(graph, own), own, worker)
+        return replace(self, held=tuple(keys))
 
     def split(self, fraction: float, random_state: Any) -> tuple[SpreadSample, SpreadSample]:
         """Return the rows to train on and that fraction of every class, held out.
@@ -247,3 +252,15 @@ def _plus(left: float, right: float) -> float:
 
 def _digests(sample: Sample) -> tuple[str, str, str]:
     return digest(on_host(sample.X)), digest(sample.y), digest(sample.weight)
+
+
+def _needed(graph: Graph, keys: Sequence[Key]) -> Graph:
+    """Return the tasks of a graph that some of them need."""
+    found: Graph = {}
+    left = list(keys)
+    while left:
+        key = left.pop()
+        if key in graph and key not in found:
+            found[key] = graph[key]
+            left += getattr(graph[key], "dependencies", ())
+    return found

@@ -98,7 +98,7 @@ class WorkerShard(Shard):
             start = int(self.intercept) + sum(one.scales.size for one in self._chosen)
             stop = start + chosen.scales.size
             self.write(chosen.atom, start, stop)
-            self.scale(start, stop, chosen.centers, chosen.scales)
+            self.rescale(start, stop, chosen.centers, chosen.scales)
             self._chosen = (*self._chosen, chosen)
         if kept < len(state.chosen) and self._point is not None:
             first = int(self.intercept) + sum(one.scales.size for one in state.chosen[:kept])
@@ -134,18 +134,9 @@ class WorkerShard(Shard):
         if self._point is not None and self._point.W.shape[1] > start:
             self._point = None
 
-    def products(self, start: int, stop: int, correlated: bool) -> tuple[Any, ...]:
-        """Return the weighted products of the columns from ``start`` on with all.
-
-        If asked for, also the products of the residuals with them.
-        """
-        place = self.place
-        (found,) = self.total(
-            lambda block: (
-                place.inner(block.columns[start:stop] * block.weight, block.columns[:stop]),
-            )
-        )
-        return (found, *self.correlate(start, stop)) if correlated else (found,)
+    def products_and_slope(self, start: int, stop: int) -> tuple[Any, ...]:
+        """Return the products of the columns from ``start`` on with all, and with the residuals."""
+        return *self.products(start, stop), *self.correlate(start, stop)
 
     def statistics(
         self, mean: NDArray[np.float64], wanted: Sequence[Wanted], parts: Sequence[slice]

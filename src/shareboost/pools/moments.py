@@ -91,9 +91,12 @@ def _powers(
 ) -> tuple[Vector, Vector, float]:
     """Return the weighted sums of a block about a pivot, of their squares, and of weights."""
     first, second = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    for rows in chunks(X):
-        chunk = X[rows].astype(np.float64)
-        chunk -= pivot
+    parts = chunks(X)
+    # One piece of memory for all: on Dask's workers new ones take longer than the sums.
+    held = np.empty((max((rows.stop - rows.start for rows in parts), default=0), X.shape[1]))
+    for rows in parts:
+        chunk = held[: rows.stop - rows.start]
+        np.subtract(X[rows], pivot, out=chunk)
         chunk /= unit
         first += weight[rows] @ chunk
         np.square(chunk, out=chunk)
