@@ -121,8 +121,8 @@ def amid(monkeypatch):
         asked, events = Fleet._asked, []
         n_passes, n_rounds = count(), count(1)
 
-        def asked_amid_events(self, graph, keys):
-            found = asked(self, graph, keys)
+        def asked_amid_events(self, graph, keys, *where):
+            found = asked(self, graph, keys, *where)
             events.append((passes or {}).pop(next(n_passes), None))
             if "shareboost-score" in str(keys):  # the first of a round
                 events.append((rounds or {}).pop(next(n_rounds), None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -29,6 +30,8 @@ Graph = dict[Key, Any]
 BRANCHES = 8
 # How often results are asked for, where workers end while they compute the same task.
 ASKS = 4
+# Seconds between two looks at the workers while they take up the rows.
+LOOK_OFTEN = 0.05
 
 
 class Refusal(NamedTuple):
@@ -52,7 +55,6 @@ class _Held(NamedTuple):
     graph: Graph
     keys: list[Key]
     futures: list[Future]
-    worker: str | None  # where they should be, as long as it is there
 
 
 class Fleet:
@@ -87,12 +89,29 @@ class Fleet:
     def held(self, graph: Graph, keys: Sequence[Key], worker: str | None = None) -> list[Key]:
         """Have the results of tasks stay on the workers until ``release``; return their keys.
 
-        On the one that is named, if it can be.
+        On the one that is named, if it can be: see ``let_loose``.
         """
         with self._kept():
-            futures = self._asked(graph, keys, worker)
-            self._held.append(_Held(graph, list(keys), futures, worker))
+            self._held.append(_Held(graph, list(keys), self._asked(graph, keys, worker)))
         return list(keys)
+
+    def let_loose(self, graph: Graph) -> None:
+        """Wait until all that is held is where it should be; what is lost then may go elsewhere.
+
+        Where all workers end at once, Dask has tasks that should be on one of them wait for it,
+        even those that may be elsewhere. So if any ends meanwhile, there is no more waiting.
+        """
+        with self._kept(), reaching_scheduler(self.client):
+            scheduler: Any = self.client.scheduler
+            workers = set(self.client.sync(scheduler.ncores))
+            futures = [future for one in self._held for future in one.futures]
+            while any(future.status == "pending" for future in futures):
+                time.sleep(LOOK_OFTEN)
+                if not workers <= set(self.client.sync(scheduler.ncores)):
+                    break
+            states = self.client.sync(scheduler.get_task_status, keys=list(graph))
+            anywhere = {key: None for key, state in states.items() if state}
+            self.client.sync(scheduler.set_restrictions, worker=anywhere)
 
     def shared_out(self, keys: Sequence[Key]) -> list[str | None]:
         """Return the worker that should hold each block of rows, by the block's key.
@@ -159,9 +178,7 @@ class Fleet:
             released += one.keys
             read |= _read_by(one.graph)
         forget_blame(self.client, released, read)
-        self._held = [
-            one._replace(futures=self._asked(one.graph, one.keys, one.worker)) for one in self._held
-        ]
+        self._held = [one._replace(futures=self._asked(one.graph, one.keys)) for one in self._held]
 
     def _asked(self, graph: Graph, keys: Sequence[Key], worker: str | None = None) -> list[Future]:
         """Return the results of tasks as futures."""

@@ -133,6 +133,7 @@ class SpreadSample:
         for worker in dict.fromkeys(workers):
             own = [key for key, other in zip(keys, workers, strict=True) if other == worker]
             self.fleet.held(_needed(graph, own), own, worker)
+        self.fleet.let_loose(graph)
         return replace(self, held=tuple(keys))
 
     def split(self, fraction: float, random_state: Any) -> tuple[SpreadSample, SpreadSample]:
