@@ -1,22 +1,26 @@
 """A fit on a cluster of this machine's cores beside the local fit on the same rows.
 
     python benchmarks/cluster.py [--rows 1000000] [--columns 500] [--classes 20] [--features 30]
+    python benchmarks/cluster.py --bytes
 
-Prints the seconds of both and their ratio, and the bytes that the scheduler saw move in a
+Prints the seconds of both and their ratio; or the bytes that the scheduler saw move in a
 round beside the limit of 3 times (statistics + W) for every edge of the tree of blocks.
 """
 
 from __future__ import annotations
 
 import argparse
+import pickle
 import time
 import warnings
 
+import dask
 import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
 from shareboost import ShareBoostClassifier
+from shareboost.on_cluster.fleet import BRANCHES
 
 
 def block(seed: int, n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -46,6 +50,36 @@ def seconds(clf: ShareBoostClassifier, X, y) -> float:
     return time.perf_counter() - started
 
 
+def sent(dask_scheduler) -> float:
+    """Return the bytes that workers have sent so far, to each other and to the client."""
+    seen = dask_scheduler.cumulative_worker_metrics
+    return float(seen[("get-data", "memory-read", "bytes")])
+
+
+def print_bytes(client: Client, own: argparse.Namespace, X, y) -> None:
+    """Print what moves in a round, and what may: by two fits, one of twice the features."""
+    found = []
+    for n_features in (own.features // 2, own.features):
+        time.sleep(3)  # workers tell the scheduler of what they sent twice a second
+        before = client.run_on_scheduler(sent)
+        clf = ShareBoostClassifier(n_features).fit(X, y)
+        time.sleep(3)
+        found.append((n_features, client.run_on_scheduler(sent) - before))
+    (few, less), (many, more) = found
+    moved = (more - less) / (many - few)
+    k, d, m = own.classes, own.columns, own.features
+    W = 8 * k * (m + 1)
+    tasks = own.blocks * (len(pickle.dumps(np.zeros((k, m + 1)))) + 150 * m)
+    column = 4 * own.rows if "gathered" in clf.cluster_.refit else 0
+    edges = own.blocks + -(-own.blocks // BRANCHES) + 1
+    most = 3 * (8 * k * d + W) * edges
+    print(f"{clf.cluster_.refit}: {edges} edges, at most {most / 1e6:.2f} MB a round")
+    print(
+        f"  workers sent {moved / 1e6:.2f} MB a round, of which the gathered column is "
+        f"{column / 1e6:.2f}; W and atoms with the tasks of a pass about {tasks / 1e6:.2f} MB"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
@@ -54,7 +88,7 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=30)
     parser.add_argument("--blocks", type=int, default=16)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--profile", action="store_true")
+    parser.add_argument("--bytes", action="store_true", help="measure bytes, no seconds")
     own = parser.parse_args()
     n = own.rows // own.blocks
     clf = ShareBoostClassifier(own.features)
@@ -63,6 +97,11 @@ def main() -> None:
         Client(cluster) as client,
     ):
         X, y = client.persist(rows_of(list(range(own.blocks)), n, own.columns, own.classes))
+        if own.bytes:
+            for memory in (None, "0"):
+                with dask.config.set({"shareboost.client-memory": memory}):
+                    print_bytes(client, own, X, y)
+            return
         local = [block(seed, n, own.columns, own.classes) for seed in range(own.blocks)]
         A, b = (np.concatenate(parts) for parts in zip(*local, strict=True))
         del local

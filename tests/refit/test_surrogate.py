@@ -1,0 +1,81 @@
+"""Steps to the minima of some rows, tilted to the gradient of all."""
+
+import numpy as np
+import pytest
+
+from shareboost.losses import LogisticLoss
+from shareboost.penalties import Frobenius
+from shareboost.pools import Columns
+from shareboost.refit.lbfgs import lbfgs
+from shareboost.refit.objective import Objective
+from shareboost.refit.surrogate import surrogate
+from shareboost.rows import Rows
+
+LOSS, PENALTY, ALPHA, TOLERANCE = LogisticLoss(1.0), Frobenius(), 1e-3, 1e-6
+
+
+@pytest.fixture
+def sample():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=3000)
+    X = rng.normal(size=(3000, 6)) @ rng.normal(size=(6, 6)) + rng.normal(size=(4, 6))[y]
+    return X, y
+
+
+def rows_of(sample, pool, some):
+    X, y = sample
+    # Without an intercept nothing is centred: both have the same columns in the same units.
+    return Rows(X[some], y[some], np.ones(len(y[some])), pool, 4, intercept=False)
+
+
+def objective_of(rows):
+    return Objective(rows, LOSS, PENALTY, ALPHA, np.zeros((4, rows.n_columns)))
+
+
+def minimised(sample, some, monkeypatch):
+    """Return the ends of L-BFGS and of the steps, and how often each evaluated all rows."""
+    pool = Columns().fit(sample[0], centred=False)
+    with rows_of(sample, pool, slice(None)) as rows, rows_of(sample, pool, some) as near:
+        for atom in range(6):
+            rows.append(atom)
+            near.append(atom)
+        evaluated = []
+        evaluate = Rows._evaluated
+        monkeypatch.setattr(
+            Rows,
+            "_evaluated",
+            lambda self, *given: evaluated.append(self) or evaluate(self, *given),
+        )
+        wanted, _ = lbfgs(objective_of(rows), TOLERANCE, 200)
+        n_lbfgs = sum(one is rows for one in evaluated)
+        evaluated.clear()
+        rows._known = None
+        found, _ = surrogate(objective_of(rows), near, TOLERANCE, 200)
+        return wanted, n_lbfgs, found, sum(one is rows for one in evaluated)
+
+
+def test_few_evaluations_of_all_rows_lead_to_the_minimum(sample, monkeypatch):
+    wanted, n_lbfgs, found, n = minimised(sample, slice(None, None, 2), monkeypatch)
+    assert found.reached <= TOLERANCE
+    assert found.value == pytest.approx(wanted.value, abs=1e-10)
+    assert np.allclose(found.W, wanted.W, atol=1e-4)
+    assert n < n_lbfgs
+
+
+def test_rows_that_tell_little_of_all_do_no_harm(sample, monkeypatch):
+    some = np.flatnonzero(sample[1] == 1)[:20]  # of one class alone
+    wanted, _, found, _ = minimised(sample, some, monkeypatch)
+    assert found.reached <= TOLERANCE
+    assert found.value == pytest.approx(wanted.value, abs=1e-10)
+
+
+def test_no_step_is_taken_at_the_minimum(sample):
+    pool = Columns().fit(sample[0], centred=False)
+    with rows_of(sample, pool, slice(None)) as rows, rows_of(sample, pool, slice(0, 9)) as near:
+        rows.append(0)
+        near.append(0)
+        end, _ = lbfgs(objective_of(rows), TOLERANCE, 200)
+        again = Objective(rows, LOSS, PENALTY, ALPHA, end.W)
+        found, steps = surrogate(again, near, TOLERANCE, 200)
+    assert steps == 0
+    assert found is again.start
