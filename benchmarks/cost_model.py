@@ -19,9 +19,9 @@ BRANCHES = 8  # of shareboost.on_cluster.fleet
 ANSWER_BYTES = 1 << 26  # of a pass over some of the columns, where they are sparse
 BLOCK_ROWS = 4096  # that a worker computes at once
 GIGABIT_10 = 10e9 / 8  # bytes a second
-# A refit on the cluster: sums of the new column, its products, the gradient's new part and the
-# total curvature, beside its evaluations.
-PASSES_OF_A_SUMMED_REFIT = 4
+# A refit on the cluster: sums of the new column, its products, and its values on the client's
+# sample, beside its evaluations.
+PASSES_OF_A_SUMMED_REFIT = 3
 
 
 @dataclass(frozen=True)

@@ -85,15 +85,16 @@ class Ledger:
             self.add(scored=1, scored_columns=rows.n_columns)
 
         def evaluated(rows: Any, W: Any, _: Any, n_columns: int) -> None:
-            self.add(evaluations=1, products=W.shape[1] + n_columns)
+            if getattr(rows, "_numbers", None) is None:  # else a sample of the rows
+                self.add(evaluations=1, products=W.shape[1] + n_columns)
 
-        def held(_: Any, graph: Any, *__: Any) -> None:
+        def asked(_: Any, graph: Any, *__: Any) -> None:
             self.add(tasks=len(graph), passes=1)
 
         with (
             watched(SpreadRows, "scored", scored),
             watched(Rows, "_evaluated", evaluated),
-            watched(Fleet, "held", held),
+            watched(Fleet, "_asked", asked),
         ):
             yield self
 

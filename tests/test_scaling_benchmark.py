@@ -101,10 +101,10 @@ def test_counts_of_a_fit_are_those_of_the_model(scaling, model, summed):
     n_leaves = fit.passes * work.blocks
     tree = sum(model.levels(work.blocks))
     if summed:
-        refits = work.features + 1  # the last one to its end
-        others = 3 * work.features + refits  # sums and products of a column, its gradient
+        others = 3 * work.features  # sums and products of a column, and its values of a sample
         assert fit.passes == pytest.approx(fit.scored + others + fit.evaluations, abs=2)
-        assert fit.tasks == n_leaves + fit.passes * tree + fit.scored
+        merged = fit.passes - work.features
+        assert fit.tasks == n_leaves + merged * tree + fit.scored
     else:
         assert fit.passes == 2 * work.features
         assert fit.tasks == n_leaves + work.features * (tree + 1)

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import dask.array as da
 import numpy as np
-import scipy.sparse as sp
 from dask.base import collections_to_expr
 from dask.core import flatten
 from sklearn.exceptions import DataConversionWarning
@@ -19,6 +18,7 @@ from ..places import is_spread
 from ..validation import check_labels_of_one_type, on_host, sample_weights
 from .fleet import Graph, Key
 from .given_rows import counted_lengths, lengths_of
+from .tables import whole_rows
 
 
 class Blocks(NamedTuple):
@@ -30,18 +30,6 @@ class Blocks(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.keys)
-
-
-def whole_rows(X: da.Array) -> da.Array:
-    """Return the array with whole rows in every block."""
-    if X.numblocks[1] == 1:
-        return X
-    if not hasattr(X._meta, "__array_function__") and not sp.issparse(X._meta):
-        raise ValueError(
-            f"X has {X.numblocks[1]} chunks of columns and blocks of {type(X._meta).__name__}, "
-            "which Dask cannot join: rechunk it to whole rows before they become such."
-        )
-    return X.rechunk({1: -1})
 
 
 def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:

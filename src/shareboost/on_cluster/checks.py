@@ -31,6 +31,7 @@ from .fleet import Fleet, task
 from .given_rows import lengths_of
 from .recipe import Recipe, Survey, survey
 from .sample import SpreadSample
+from .tables import check_columns, check_table
 from .tensors import let_tensors_travel
 
 SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)  # of the largest, 1
@@ -86,28 +87,6 @@ def learn_columns(checked: Any, X: Any) -> None:
         )
     _check_feature_names(checked, X._meta, reset=True)
     _check_n_features(checked, X, reset=True)
-
-
-def check_columns(checked: Any, X: Any) -> None:
-    """Raise where X has other columns than an estimator learned."""
-    check_table(X)
-    _check_feature_names(checked, X._meta, reset=False)
-    _check_n_features(checked, X, reset=False)
-
-
-def check_table(X: Any) -> None:
-    """Raise for what is no table of known columns."""
-    # Delayed values have any attribute that one asks for.
-    if not hasattr(type(X), "npartitions") or getattr(X, "ndim", None) != 2:
-        ndim = f" of {X.ndim} dimensions" if isinstance(X, da.Array) else ""
-        raise ValueError(
-            f"X is Dask's {type(X).__name__}{ndim}: it takes its arrays of two dimensions, (rows, "
-            "columns), and its DataFrames."
-        )
-    if math.isnan(X.shape[1]):
-        raise ValueError("X has an unknown number of columns: call X.compute_chunk_sizes() first.")
-    if X.shape[1] == 0:
-        raise ValueError("X has no columns: it takes at least one.")
 
 
 def with_known_rows(checked: Any, X: Any) -> tuple[Any, int]:

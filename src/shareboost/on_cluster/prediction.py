@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,12 +15,13 @@ from dask.delayed import delayed
 from dask.highlevelgraph import HighLevelGraph
 from numpy.typing import NDArray
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ..answers import StepWeights
 from ..pools import Features
 from ..prediction import Predictor, decision
 from ..validation import on_host
+from .tables import check_columns, whole_rows
 
 PLAIN = (str, int, float, type(None))
 
@@ -60,7 +60,7 @@ def answered(clf: Predictor, asked: str, X: Any) -> da.Array:
     or SciPy's where ``transform`` gives such, of tensors too: Dask cannot join those.
     """
     check_is_fitted(clf)
-    _check_columns(clf, X)
+    check_columns(clf, X)
     if asked == "transform":
         _check_output(clf)
     features = clf.path_.features if asked == "staged-columns" else clf._model().features
@@ -70,7 +70,7 @@ def answered(clf: Predictor, asked: str, X: Any) -> da.Array:
     token = f"shareboost-{asked}"
     if not isinstance(X, da.Array):
         return _of_partitions(answer, X, model, empty, token)
-    return _of_blocks(answer, _whole_rows(X), model, empty, token)
+    return _of_blocks(answer, whole_rows(X), model, empty, token)
 
 
 def _of_blocks(answer: Any, X: da.Array, model: Any, empty: Any, token: str) -> da.Array:
@@ -151,21 +151,6 @@ def _block_step(columns: NDArray[np.float64], step: _Step, asked: str) -> NDArra
     return decision(scores) if asked == "decisions" else scores
 
 
-def _check_columns(clf: Predictor, X: Any) -> None:
-    """Raise for what is no table, or has other columns than those of the fit."""
-    # Delayed values have any attribute that one asks for.
-    if not hasattr(type(X), "npartitions") or getattr(X, "ndim", None) != 2:
-        ndim = f" of {X.ndim} dimensions" if isinstance(X, da.Array) else ""
-        raise ValueError(
-            f"X is Dask's {type(X).__name__}{ndim}: it takes its arrays of two dimensions, (rows, "
-            "columns), and its DataFrames."
-        )
-    if math.isnan(X.shape[1]):
-        raise ValueError("X has an unknown number of columns: call X.compute_chunk_sizes() first.")
-    _check_feature_names(clf, X._meta, reset=False)
-    _check_n_features(clf, X, reset=False)
-
-
 def _check_output(clf: Predictor) -> None:
     """Raise where scikit-learn would compute the lazy columns to put them into a frame."""
     kind = _get_output_config("transform", clf)["dense"]
@@ -174,18 +159,6 @@ def _check_output(clf: Predictor) -> None:
             f"transform of Dask's rows is lazy, and the output {kind!r} of set_output or "
             'set_config would compute it: set it to "default".'
         )
-
-
-def _whole_rows(X: da.Array) -> da.Array:
-    """Return the array with whole rows in every block."""
-    if X.numblocks[1] == 1:
-        return X
-    if not hasattr(X._meta, "__array_function__") and not sp.issparse(X._meta):
-        raise ValueError(
-            f"X has {X.numblocks[1]} chunks of columns and blocks of {type(X._meta).__name__}, "
-            "which Dask cannot join: rechunk it to whole rows before they become such."
-        )
-    return X.rechunk({1: -1})
 
 
 def _light(clf: Predictor, features: Features, X: Any) -> Predictor:
