@@ -142,3 +142,14 @@ def test_workers_of_other_processes_fit_alike(processes, data, refitting, mode):
             as_local(settled(2, pool=pool), X, names, mode=mode)
     with refitting(mode):
         as_local(settled(2), sp.csr_matrix(X), y, given=spread(sp.csr_matrix(X)), mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["gathered", "summed"])
+def test_every_task_has_a_name_on_the_dashboard(client, cluster, data, refitting, mode):
+    X, y = data
+    for pool in ("columns", "stumps", "products"):
+        with refitting(mode):
+            settled(2, pool=pool, validation_fraction=0.2).fit(spread(X), spread(y))
+    prefixes = {name for name in cluster.scheduler.task_prefixes if name.startswith("shareboost")}
+    assert "shareboost" not in prefixes  # Dask cuts words such as "evaluate" off, as if random
+    assert {"shareboost-check", "shareboost-statistics", "shareboost-sum"} <= prefixes

@@ -190,7 +190,7 @@ class SummedRows(SpreadRows):
 
     def total(self, name: str, *arguments: Any) -> tuple[Any, ...]:
         if name == "evaluate":
-            name = "evaluate_and_curvature"
+            name = "loss_and_curvature"
             *found, self._curvature = self.crew.total(State(self.chosen), name, *arguments)
             return tuple(found)
         if name == "total_curvature":

@@ -113,7 +113,7 @@ class WorkerShard(Shard):
         self._point = Point(W, loss)
         return found
 
-    def evaluate_and_curvature(self, W: Any, loss: Loss, n_columns: int) -> tuple[Any, ...]:
+    def loss_and_curvature(self, W: Any, loss: Loss, n_columns: int) -> tuple[Any, ...]:
         """Return the loss, its gradient, and its curvature summed over classes and examples."""
         return *self.evaluate(W, loss, n_columns), *self.total_curvature()
 

@@ -61,7 +61,7 @@ def _dense_moments(table: Table) -> Moments:
     the variance by sums of squares loses at most a factor m of the precision, however
     far from zero or however small the columns are.
     """
-    low, high, pivot, _ = table.ask(_extremes, _wider, "extremes of columns")
+    low, high, pivot, _ = table.ask(_extremes, _wider, "ranges of columns")
     unit = range_or_one(low, high)
     first, second, total = table.ask(partial(_powers, pivot, unit), added_up, "moments of columns")
     first = first / total
@@ -133,7 +133,7 @@ def _stored_columns(X: Any) -> Iterator[tuple[slice, sp.csc_array]]:
 
 def _sparse_moments(table: Table) -> Moments:
     """Return the weighted moments of sparse columns, by sums about the mean."""
-    low, high = table.ask(_sparse_extremes, _sparse_wider, "extremes of columns")
+    low, high = table.ask(_sparse_extremes, _sparse_wider, "ranges of columns")
     unit = range_or_one(low, high)
     sums, total = table.ask(partial(_sparse_sums, unit), added_up, "means of columns")
     mean = sums / total

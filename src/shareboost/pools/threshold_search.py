@@ -96,7 +96,7 @@ def _sketched(
 
     for some in grouped(gaps, size):
         question = partial(sketches, some, limit)
-        found = table.ask(question, joined_sketches, "distinct values of columns")
+        found = table.ask(question, joined_sketches, "values of columns")
         yield from zip(some, found, strict=True)
 
 
