@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
@@ -328,18 +329,22 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         warm = warm_start.path_of(self, checked.n_features_in_, classes)
         fitted = partial(self._fitted, checked, classes)
         path = None
-        with progress_bars(bool(self.verbose)):
+        with progress_bars(bool(self.verbose)), ExitStack() as stack:
             sample = sample.fitted(pool, place, self.fit_intercept)
+            stack.callback(sample.release)
             terms = wishes.terms(pool)
             shaped_by = shaping_of(self, wishes, terms)
-            earlier = checkpoint.path(pool, resolved_of(wishes, terms)) if checkpoint else None
+            most = min(self.n_features or pool.n_atoms_, pool.n_atoms_)
+            rows = sample.rows(pool, classes.size, self.fit_intercept, place, most)
+            resolved = resolved_of(wishes, terms) | rows.identity
+            earlier = checkpoint.path(pool, resolved) if checkpoint else None
             if earlier is None and warm is not None:
                 warm_start.check_shape(warm, shaped_by, self.budget)
                 earlier = warm
             done = len(earlier or ())
-            most = max(done, min(self.n_features or pool.n_atoms_, pool.n_atoms_))
+            most = max(done, most)
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
-            with sample.rows(pool, classes.size, self.fit_intercept, place, most) as rows:
+            with rows:
                 run = assembly.run(self, rows, terms, held_out)
                 if (placement := rows.placement) is not None:
                     checked.cluster_ = placement

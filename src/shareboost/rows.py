@@ -87,6 +87,11 @@ class Rows:
     """
 
     @property
+    def identity(self) -> dict[str, str]:
+        """Digests of what a run depends on beside its rows and parameters, by name."""
+        return {}
+
+    @property
     def placement(self) -> Any:
         """How a cluster is used; None where the rows are here."""
         return None

@@ -54,6 +54,10 @@ class Sample(NamedTuple):
         """The rows of positive weight."""
         return self.take(np.flatnonzero(self.weight)) if self.weight.min() == 0 else self
 
+    def release(self) -> None:
+        """Let go of what is held elsewhere: nothing."""
+        return
+
     def split(self, fraction: float, random_state: Any) -> tuple[Sample, Sample]:
         """Return the rows to train on and that fraction of every class, held out.
 

@@ -267,7 +267,7 @@ class Shard:
         def prepare(block: Block) -> tuple[Array]:
             centred = place.less_mean(block.residual, mean, block.weight)
             prepared = self.pool.prepare(centred)
-            block.prepared = place.copy(centred) if prepared is centred else prepared
+            block.prepared = _apart(prepared, centred)
             if not curvatures:
                 return (place.zeros((self.n_classes,)),)
             curvature = Loss.curvatures(block.residual, block.weight)
@@ -334,6 +334,14 @@ class Shard:
             )
             for block, y in zip(self.blocks, labels, strict=True)
         ]
+
+
+def _apart(prepared: Any, memory: Array) -> Any:
+    """Return what a pool prepared, copied where it is in memory that is used again."""
+    if isinstance(prepared, list):
+        return [_apart(one, memory) for one in prepared]
+    both = isinstance(prepared, np.ndarray) and isinstance(memory, np.ndarray)
+    return prepared.copy() if both and np.may_share_memory(prepared, memory) else prepared
 
 
 def _over_examples(rows: Array) -> Array:

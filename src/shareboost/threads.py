@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from queue import SimpleQueue
-from threading import Lock
+from threading import Lock, RLock
 from typing import Any, Self, cast
 
 from threadpoolctl import ThreadpoolController
@@ -22,7 +22,7 @@ class SingleThreadedBlas:
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = RLock()  # a collection of garbage may end a fit while another begins
         self._fits = 0
         self._allowed = 1
         self._limit: Any = None

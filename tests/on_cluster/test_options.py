@@ -221,3 +221,11 @@ def test_random_pools_draw_as_locally(client, data):
     X, y = data
     for seed in (0, 1):
         as_local(new(pool=Templates(4, patch_size=3, masks=2, sigma=2.0, random_state=seed)), X, y)
+
+
+def test_a_checkpoint_of_refits_elsewhere_is_refused(client, three, refitting, tmp_path):
+    X, y = three
+    file = tmp_path / "run"
+    new(2, checkpoint=file).fit(spread(X), spread(y))
+    with refitting("summed"), pytest.raises(ValueError, match="with other refit"):
+        new(2, checkpoint=file).fit(spread(X), spread(y))

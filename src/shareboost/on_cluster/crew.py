@@ -36,7 +36,8 @@ class Crew:
         key = self.fleet.key("pool")
         (self._pool,) = self.fleet.held({key: task(key, partial(worker.identity, pool))}, [key])
         self._shards: list[Key] | None = None
-        if self.n_bytes <= HELD_SHARE * self.fleet.memory():
+        beside = sample.n_bytes if sample.held else 0
+        if self.n_bytes + beside <= HELD_SHARE * self.fleet.memory():
             self._shards = self.fleet.held(*self._encoded())
 
     @property
@@ -46,11 +47,12 @@ class Crew:
 
     @cached_property
     def n_bytes(self) -> int:
-        """About what all shards take, told from one of them."""
+        """About what all shards take beside rows that are held, told from one of them."""
         place = int(np.argmax(self.sample.lengths))
         graph, keys = self._encoded()
         key = (self.fleet.key("size"), 0)
-        graph[key] = task(key, worker.bytes_and_rows, keys[place])
+        measure = partial(worker.bytes_and_rows, self.sample.held is None)
+        graph[key] = task(key, measure, keys[place])
         ((n_bytes, n_rows),) = self.fleet.each(graph, [key])
         return n_bytes * self.sample.n_rows // n_rows
 

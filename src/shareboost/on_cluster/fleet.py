@@ -105,7 +105,7 @@ class Fleet:
             scheduler: Any = self.client.scheduler
             workers = set(self.client.sync(scheduler.ncores))
             futures = [future for one in self._held for future in one.futures]
-            while any(future.status == "pending" for future in futures):
+            while workers and any(future.status == "pending" for future in futures):
                 time.sleep(LOOK_OFTEN)
                 if not workers <= set(self.client.sync(scheduler.ncores)):
                     break

@@ -157,7 +157,11 @@ class Recipe:
         """Return the rows of positive weight, of all or of those numbers."""
         X = checked_rows(self.checked, X, False)
         index, found = self._labelled(_labels(y, X.shape[0]), weight)
-        if not is_device_array(X):
+        if is_device_array(X):
+            from ..on_device.types import tensor_type
+
+            X = X.to(tensor_type(self.dtype))
+        else:
             X = X.astype(self.dtype, copy=False)
         if rows is None and found.min(initial=1.0) == 0.0:
             rows = np.flatnonzero(found)

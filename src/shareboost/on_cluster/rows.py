@@ -12,9 +12,11 @@ import numpy as np
 import psutil
 from dask import config
 from dask.utils import parse_bytes
+from distributed.system import MEMORY_LIMIT
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
+from ..checkpoints.fingerprint import digest
 from ..places import HOST
 from ..places.base import Array
 from ..pools import Pool
@@ -27,7 +29,9 @@ from .worker import Numbers, Point, State
 # The share of the client's free memory that gathered columns may take.
 CLIENT_SHARE = 0.4
 # Rows of the sample that is here where the columns of all do not fit.
-FEWEST_NEAR, MOST_NEAR = 1000, 200_000
+FEWEST_NEAR, MOST_NEAR = 1 << 10, 1 << 17
+# The widest of so many atoms tells how wide the chosen ones may be.
+ATOMS_LOOKED_AT = 1000
 
 
 def spread_rows(
@@ -35,10 +39,11 @@ def spread_rows(
 ) -> SpreadRows:
     """Return the rows for a fit of so many atoms, refit where their columns fit."""
     crew = Crew(sample, pool, n_classes, intercept)
-    n_near = int(client_memory() // _gathered_bytes(crew, n_atoms))
+    n_near = max(1, int(client_memory() // _gathered_bytes(crew, n_atoms)))
     if n_near >= sample.n_rows:
         return GatheredRows(crew)
-    return SummedRows(crew, max(FEWEST_NEAR, min(MOST_NEAR, n_near)))
+    rounded = 1 << (n_near.bit_length() - 1)  # the same for about as much memory
+    return SummedRows(crew, max(FEWEST_NEAR, min(MOST_NEAR, rounded)))
 
 
 def client_memory() -> float:
@@ -49,12 +54,15 @@ def client_memory() -> float:
     limit = config.get("shareboost.client-memory", None)
     if limit is not None:
         return float(parse_bytes(limit))
-    return CLIENT_SHARE * float(psutil.virtual_memory().available)
+    free = float(psutil.virtual_memory().available)  # of the machine; a container may have less
+    return CLIENT_SHARE * min(free, MEMORY_LIMIT - psutil.Process().memory_info().rss)
 
 
 def _gathered_bytes(crew: Crew, n_atoms: int) -> int:
     """Return about what columns of so many atoms, residuals, label and weight of a row take."""
-    width = int(crew.pool.scales(0).size)
+    n = crew.pool.n_atoms_
+    some = range(0, n, -(-n // ATOMS_LOOKED_AT))
+    width = max(int(crew.pool.scales(atom).size) for atom in some)
     numbers = 2 * (1 + n_atoms * width) + 2 * crew.n_classes  # columns grow by doubling
     return numbers * crew.pool.dtype_.itemsize + 24
 
@@ -83,6 +91,10 @@ class SpreadRows(Rows):
     """Rows that lie on a cluster, and what was chosen of them."""
 
     refit: str  # where
+
+    @property
+    def identity(self) -> dict[str, str]:
+        return {"refit": digest(self.refit)}
 
     @property
     def placement(self) -> ClusterRun:
@@ -179,6 +191,10 @@ class SummedRows(SpreadRows):
         super().__init__(crew)
         self._n_near = n_near
         self._curvature: Any = None  # at the point evaluated last
+
+    @property
+    def identity(self) -> dict[str, str]:
+        return {"refit": digest((self.refit, self._n_near))}
 
     def _encode(self) -> None:
         rows = _sampled(self.crew, self._n_near)

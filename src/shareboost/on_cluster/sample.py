@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from .crew import SpreadHeldOut
     from .rows import SpreadRows
 
-# The share of the workers' memory that rows, or their encoding, may take to be held there.
+# The share of the workers' memory that rows and their encoding may take to be held there. What is
+# left is for chosen columns, residuals, answers, and the programs themselves.
 HELD_SHARE = 0.4
 
 Vector = NDArray[np.float64]
@@ -135,6 +136,10 @@ class SpreadSample:
             self.fleet.held(_needed(graph, own), own, worker)
         self.fleet.let_loose(graph)
         return replace(self, held=tuple(keys))
+
+    def release(self) -> None:
+        """Have the workers forget what they hold."""
+        self.fleet.release()
 
     def split(self, fraction: float, random_state: Any) -> tuple[SpreadSample, SpreadSample]:
         """Return the rows to train on and that fraction of every class, held out.

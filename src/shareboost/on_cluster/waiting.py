@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from typing import Any
 
+from dask import config
 from distributed import Client
 from distributed.client import Future
 from distributed.scheduler import KilledWorker
@@ -21,6 +22,10 @@ LOOK_EVERY = 1.0
 ANSWER_TIME = 5.0
 
 KEPT = "Finished rounds are in the checkpoint, where one is kept"
+
+
+def _patience() -> Any:
+    return config.get("shareboost.worker-patience", PATIENCE)
 
 
 class ClusterError(RuntimeError):
@@ -81,7 +86,7 @@ def reaching_scheduler(client: Client) -> Iterator[None]:
     check_connected(client)
     try:
         yield
-    except Exception as error:
+    except (OSError, RuntimeError, TimeoutError) as error:
         raise _unreachable(client, repr(error)) from error
 
 
@@ -107,10 +112,11 @@ def _outcome(client: Client, futures: Sequence[Future]) -> tuple[Any, BaseExcept
         while not wait([awaited], timeout=LOOK_EVERY).done:
             if _has_workers(client):
                 seen = time.monotonic()
-            elif time.monotonic() - seen > PATIENCE:
+            elif time.monotonic() - seen > (patience := float(_patience())):
                 raise ClusterError(
-                    f"The cluster has had no worker for {PATIENCE:.0f} seconds. {KEPT}: start "
-                    "workers and call fit again."
+                    f"The cluster has had no worker for {patience:.0f} seconds. {KEPT}: start "
+                    "workers and call fit again. Where they take longer to start, set "
+                    "shareboost.worker-patience in Dask's configuration."
                 )
         return awaited.result()
     except CancelledError as error:  # with the loop of a client that is closed

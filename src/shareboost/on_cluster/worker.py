@@ -65,10 +65,16 @@ class WorkerShard(Shard):
                 self.encode(place.rows(sample.X), sample.y, sample.weight)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_lock", "map")}
+        """Return what never changes: a question may be answered while this is sent or spilled."""
+        names = ("pool", "n_classes", "intercept", "place", "n_rows")
+        numpy = self.place.numpy
+        blocks = [(block.data, numpy(block.y), numpy(block.weight)) for block in self.blocks]
+        return {name: getattr(self, name) for name in names} | {"blocks": blocks}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, map=map, _lock=RLock())
+        blocks = state.pop("blocks")
+        self.__dict__.update(state, map=map, _lock=RLock(), _chosen=(), _point=None)
+        self.blocks = [self.block(*block) for block in blocks]
         self._limit_blas()
 
     def _limit_blas(self) -> None:
@@ -206,9 +212,9 @@ def labels_of(rows: Numbers, shard: WorkerShard) -> tuple[NDArray[Any], NDArray[
     return (y, weight) if rows is None else (y[rows], weight[rows])
 
 
-def bytes_and_rows(shard: WorkerShard) -> tuple[int, int]:
-    """Return what the encoded rows take, and how many they are."""
-    return sum(_own_bytes(block.data, True) for block in shard.blocks), shard.n_rows
+def bytes_and_rows(views: bool, shard: WorkerShard) -> tuple[int, int]:
+    """Return what the encoded rows take, views too if asked for, and how many they are."""
+    return sum(_own_bytes(block.data, views) for block in shard.blocks), shard.n_rows
 
 
 def scored(

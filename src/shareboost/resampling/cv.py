@@ -186,7 +186,8 @@ class ShareBoostCV(Predictor):
         ----------
         X : array, sparse matrix, frame or tensor of shape (n_samples, n_features_in)
             Real or integer numbers; NaN where the pool allows it, as stumps do. Torch tensors
-            and CuPy arrays are computed on their device, the scorer's part on the host.
+            and CuPy arrays are computed on their device, Dask's arrays and frames on their
+            cluster, the scorer's part on the host.
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
