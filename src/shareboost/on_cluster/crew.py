@@ -34,7 +34,7 @@ class Crew:
         self.n_classes = n_classes
         self.intercept = intercept
         key = self.fleet.key("pool")
-        (self._pool,) = self.fleet.held({key: task(key, partial(worker.identity, pool))}, [key])
+        (self.pool_key,) = self.fleet.held({key: task(key, partial(worker.identity, pool))}, [key])
         self._shards: list[Key] | None = None
         beside = sample.n_bytes if sample.held else 0
         if self.n_bytes + beside <= HELD_SHARE * self.fleet.memory():
@@ -63,7 +63,7 @@ class Crew:
         name = self.fleet.key("encode")
         keys = [(name, i) for i in range(len(samples))]
         for key, sample in zip(keys, samples, strict=True):
-            graph[key] = task(key, encode, self._pool, sample)
+            graph[key] = task(key, encode, self.pool_key, sample)
         return graph, keys
 
     def _tasks(self, functions: Sequence[Any], what: str) -> tuple[Graph, list[Key]]:
@@ -103,7 +103,7 @@ class Crew:
             leaf = partial(worker.asked, state, "statistics", (mean, wanted, some))
             graph, keys = self._tasks([leaf] * len(self.sample.blocks), "statistics")
             end = partial(worker.scored, score, some)
-            found += self.fleet.merged(graph, keys, worker.added, end, [self._pool])
+            found += self.fleet.merged(graph, keys, worker.added, end, [self.pool_key])
         return found
 
     def columns(self, atom: int, rows: Sequence[Numbers] | None = None) -> NDArray[Any]:
@@ -132,14 +132,11 @@ class SpreadHeldOut:
 
     def __init__(self, sample: SpreadSample, rows: Any):
         self.fleet: Fleet = rows.crew.fleet  # which releases all at the end of the run
-        key = self.fleet.key("pool")
-        graph: Graph = {key: task(key, partial(worker.identity, rows.pool))}
-        (self._pool,) = self.fleet.held(graph, [key])
         graph, samples = sample.tasks(worker.identity, "held-out")
         name = self.fleet.key("held-out")
         self._keys: list[Key] = [(name, i) for i in range(len(samples))]
         for own, one in zip(self._keys, samples, strict=True):
-            graph[own] = task(own, partial(worker.held_out, sample.device), self._pool, one)
+            graph[own] = task(own, partial(worker.held_out, sample.device), rows.crew.pool_key, one)
         self._graph = graph
         if sample.n_bytes <= HELD_SHARE * self.fleet.memory():
             self._keys, self._graph = self.fleet.held(graph, self._keys), {}

@@ -27,7 +27,6 @@ class Survey(NamedTuple):
     dtype: np.dtype[Any]
     n_bytes: int  # of its rows
     labels: NDArray[Any]  # those that occur, rising
-    counts: NDArray[np.intp]  # of rows of each label
     weights: Vector  # sums of the weights of each label
     largest: Vector  # weight of each label
     lowest: float  # weight of all
@@ -40,7 +39,7 @@ def survey(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> Survey | R
         labels = _labels(y, rows.shape[0])
         own = _weights(weight, rows.shape[0])
         check_labels_of_one_type(labels)
-        unique, place, counts = np.unique(labels, return_inverse=True, return_counts=True)
+        unique, place = np.unique(labels, return_inverse=True)
     except (TypeError, ValueError) as error:
         return Refusal(error)
     largest = np.zeros(unique.size)
@@ -51,7 +50,6 @@ def survey(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> Survey | R
         _dtype(rows),
         _bytes(rows),
         unique,
-        counts,
         np.bincount(place, own, minlength=unique.size).astype(np.float64),
         largest,
         float(own.min(initial=np.inf)),

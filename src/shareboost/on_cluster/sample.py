@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -21,6 +22,7 @@ from ..validation import on_host
 from .blocks import Blocks
 from .fleet import Fleet, Graph, Key, task
 from .recipe import Recipe, Survey
+from .worker import identity
 
 if TYPE_CHECKING:
     from ..rows import Rows
@@ -97,7 +99,7 @@ class SpreadSample:
     def total_weight(self) -> float:
         """The sum of all weights."""
         graph, keys = self.tasks(_total_weight, "weights")
-        return float(self.fleet.merged(graph, keys, _plus))
+        return float(self.fleet.merged(graph, keys, operator.add))
 
     def tasks(self, function: Any, what: str) -> tuple[Graph, list[Key]]:
         """Return tasks of ``function(sample)`` for every block, and their keys."""
@@ -129,7 +131,7 @@ class SpreadSample:
         """Return the sample with its rows held by the workers, where they take little of them."""
         if self.n_bytes > HELD_SHARE * self.fleet.memory():
             return self
-        graph, keys = self.tasks(_itself, "hold")
+        graph, keys = self.tasks(identity, "hold")
         workers = self.fleet.shared_out([own[0] for own in self.blocks.keys])
         for worker in dict.fromkeys(workers):
             own = [key for key, other in zip(keys, workers, strict=True) if other == worker]
@@ -240,20 +242,12 @@ def _some(rows: NDArray[np.intp], sample: Sample) -> tuple[Any, Vector]:
     return on_host(some.X), some.weight
 
 
-def _itself(sample: Sample) -> Sample:
-    return sample
-
-
 def _n_rows(sample: Sample) -> int:
     return len(sample.y)
 
 
 def _total_weight(sample: Sample) -> float:
     return float(sample.weight.sum())
-
-
-def _plus(left: float, right: float) -> float:
-    return left + right
 
 
 def _digests(sample: Sample) -> tuple[str, str, str]:
