@@ -19,7 +19,7 @@ def no_work(*arguments, **keywords):
 @pytest.fixture
 def idle(monkeypatch):
     """No pool may be fitted on the rows of the problem, and no rows encoded."""
-    monkeypatch.setattr("shareboost.classifier.Rows", no_work)
+    monkeypatch.setattr("shareboost.samples.Rows", no_work)
     for pool in (Stumps, Products, Pieces):
         monkeypatch.setattr(pool, "fit", no_work)
 
@@ -102,7 +102,7 @@ def test_what_cannot_be_meant_is_refused_before_any_work(problem, idle, paramete
 def test_what_only_the_atoms_tell_is_refused_before_any_round(
     problem, monkeypatch, parameters, message
 ):
-    monkeypatch.setattr("shareboost.classifier.Rows", no_work)
+    monkeypatch.setattr("shareboost.samples.Rows", no_work)
     with pytest.raises(ValueError, match=message):
         ShareBoostClassifier(3, pool="products", **parameters).fit(*problem)
 
