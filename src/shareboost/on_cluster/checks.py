@@ -27,7 +27,7 @@ from ..validation import (
     class_weights,
 )
 from .blocks import Blocks, aligned
-from .fleet import Fleet, task
+from .fleet import Fleet
 from .given_rows import lengths_of
 from .recipe import Recipe, Survey, survey
 from .sample import SpreadSample
@@ -101,12 +101,8 @@ def surveyed(checked: Any, fleet: Fleet, blocks: Blocks, allows_nan: bool) -> tu
     """Return what the blocks hold; raise for what cannot be trained on."""
     finite = "allow-nan" if allows_nan else True
     ask = partial(survey, _light(checked), finite)
-    name = fleet.key("check")
-    keys = [(name, i) for i in range(len(blocks))]
-    graph = dict(blocks.graph)
-    for key, own in zip(keys, blocks.keys, strict=True):
-        graph[key] = task(key, ask, *own)
-    found: tuple[Survey, ...] = tuple(fleet.each(graph, keys))
+    tasks, keys = fleet.tasks("check", [ask] * len(blocks), blocks.keys)
+    found: tuple[Survey, ...] = tuple(fleet.each(blocks.graph | tasks, keys))
     filled = [one for one in found if one.n_rows]
     if not filled:
         raise ValueError("X has no rows: it takes at least one row of each of 2 classes.")

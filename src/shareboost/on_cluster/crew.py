@@ -59,24 +59,16 @@ class Crew:
     def _encoded(self) -> tuple[Graph, list[Key]]:
         """Return tasks that encode every block, and their keys."""
         encode = partial(worker.encoded, self.n_classes, self.intercept, self.sample.device)
-        graph, samples = self.sample.tasks(worker.identity, "rows")
-        name = self.fleet.key("encode")
-        keys = [(name, i) for i in range(len(samples))]
-        for key, sample in zip(keys, samples, strict=True):
-            graph[key] = task(key, encode, self.pool_key, sample)
-        return graph, keys
+        graph, samples = self.sample.samples()
+        given = [(self.pool_key, key) for key in samples]
+        tasks, keys = self.fleet.tasks("encode", [encode] * len(given), given)
+        return graph | tasks, keys
 
     def _tasks(self, functions: Sequence[Any], what: str) -> tuple[Graph, list[Key]]:
         """Return tasks of a function of the shard for every block, and their keys."""
-        if self._shards is None:
-            graph, shards = self._encoded()
-        else:
-            graph, shards = {}, self._shards
-        name = self.fleet.key(what)
-        keys = [(name, i) for i in range(len(shards))]
-        for key, function, shard in zip(keys, functions, shards, strict=True):
-            graph[key] = task(key, function, shard)
-        return graph, keys
+        graph, shards = self._encoded() if self._shards is None else ({}, self._shards)
+        tasks, keys = self.fleet.tasks(what, functions, [(key,) for key in shards])
+        return graph | tasks, keys
 
     def total(self, state: State, name: str, *arguments: Any) -> tuple[Any, ...]:
         """Return totals over all rows in a state, by the name of the shard's method."""
@@ -132,22 +124,18 @@ class SpreadHeldOut:
 
     def __init__(self, sample: SpreadSample, rows: Any):
         self.fleet: Fleet = rows.crew.fleet  # which releases all at the end of the run
-        graph, samples = sample.tasks(worker.identity, "held-out")
-        name = self.fleet.key("held-out")
-        self._keys: list[Key] = [(name, i) for i in range(len(samples))]
-        for own, one in zip(self._keys, samples, strict=True):
-            graph[own] = task(own, partial(worker.held_out, sample.device), rows.crew.pool_key, one)
-        self._graph = graph
+        graph, samples = sample.samples()
+        make = partial(worker.held_out, sample.device)
+        given = [(rows.crew.pool_key, key) for key in samples]
+        tasks, self._keys = self.fleet.tasks("held-out", [make] * len(given), given)
+        self._graph: Graph = graph | tasks
         if sample.n_bytes <= HELD_SHARE * self.fleet.memory():
-            self._keys, self._graph = self.fleet.held(graph, self._keys), {}
+            self._keys, self._graph = self.fleet.held(self._graph, self._keys), {}
 
     def score(self, rows: Any, W: NDArray[np.float64]) -> float:
         """Return the weighted share of right answers."""
         count = partial(worker.right, rows.chosen, rows.intercept, W)
-        name, graph = self.fleet.key("score"), dict(self._graph)
-        keys = [(name, i) for i in range(len(self._keys))]
-        graph.update(
-            {key: task(key, count, own) for key, own in zip(keys, self._keys, strict=True)}
-        )
-        right, total = self.fleet.merged(graph, keys, worker.added)
+        given = [(key,) for key in self._keys]
+        tasks, keys = self.fleet.tasks("score", [count] * len(given), given)
+        right, total = self.fleet.merged(self._graph | tasks, keys, worker.added)
         return float(right / total)

@@ -86,6 +86,15 @@ class Fleet:
         """Return a new name for tasks, which begins with what they do."""
         return f"shareboost-{what}-{self._run}-{next(self._passes)}"
 
+    def tasks(
+        self, what: str, functions: Sequence[Any], given: Sequence[Sequence[Key | None]]
+    ) -> tuple[Graph, list[Key]]:
+        """Return tasks of functions of other tasks' results, one a block, and their keys."""
+        name = self.key(what)
+        keys: list[Key] = [(name, i) for i in range(len(functions))]
+        blocks = zip(keys, functions, given, strict=True)
+        return {key: task(key, function, *own) for key, function, own in blocks}, keys
+
     def held(self, graph: Graph, keys: Sequence[Key], worker: str | None = None) -> list[Key]:
         """Have the results of tasks stay on the workers until ``release``; return their keys.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -26,7 +27,7 @@ def some_rows(X: Any, rows: NDArray[Any]) -> Any:
     lengths of its partitions are counted, which Dask does not know.
     """
     lengths = lengths_of(X)
-    own = _by_block(_indices(rows, sum(lengths)), lengths)
+    own = by_block(_indices(rows, sum(lengths)), lengths)
     # One block at least, if of no rows: Dask has no arrays without any.
     kept = [block for block, taken in enumerate(own) if taken.size] or [0]
     own = [own[block] for block in kept]
@@ -114,7 +115,7 @@ def _indices(rows: NDArray[Any], n_rows: int) -> NDArray[np.intp]:
     return rows
 
 
-def _by_block(rows: NDArray[np.intp], lengths: tuple[int, ...]) -> list[NDArray[np.intp]]:
+def by_block(rows: NDArray[np.intp], lengths: Sequence[int]) -> list[NDArray[np.intp]]:
     """Return the places in each block of the rows that are taken of it."""
     starts = np.cumsum([0, *lengths])
     cuts = pairwise(np.searchsorted(rows, starts))

@@ -23,6 +23,7 @@ from ..pools import Pool
 from ..rows import PartTask, Removed, Rows
 from ..shard import Block, Chosen, Shard, Wanted
 from .crew import Crew
+from .given_rows import by_block
 from .sample import SpreadSample
 from .worker import Numbers, Point, State
 
@@ -260,9 +261,4 @@ def _sampled(crew: Crew, n_rows: int) -> list[NDArray[np.intp]]:
     """Return the numbers of random rows in each block, so many or all."""
     n_all, rng = crew.sample.n_rows, np.random.RandomState(0)
     rows = np.sort(sample_without_replacement(n_all, min(n_rows, n_all), random_state=rng))
-    edges = np.cumsum([0, *crew.sample.lengths])
-    places = np.searchsorted(rows, edges)
-    return [
-        rows[first:last].astype(np.intp) - start
-        for first, last, start in zip(places[:-1], places[1:], edges[:-1], strict=True)
-    ]
+    return by_block(rows.astype(np.intp), crew.sample.lengths)

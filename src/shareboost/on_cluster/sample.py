@@ -20,9 +20,9 @@ from ..progress import track
 from ..samples import Sample, held_out_rows
 from ..validation import on_host
 from .blocks import Blocks
-from .fleet import Fleet, Graph, Key, task
+from .fleet import Fleet, Graph, Key
+from .given_rows import by_block
 from .recipe import Recipe, Survey
-from .worker import identity
 
 if TYPE_CHECKING:
     from ..rows import Rows
@@ -98,40 +98,36 @@ class SpreadSample:
     @cached_property
     def total_weight(self) -> float:
         """The sum of all weights."""
-        graph, keys = self.tasks(_total_weight, "weights")
+        graph, keys = self.for_each(_total_weight, "weights")
         return float(self.fleet.merged(graph, keys, operator.add))
 
-    def tasks(self, function: Any, what: str) -> tuple[Graph, list[Key]]:
-        """Return tasks of ``function(sample)`` for every block, and their keys."""
-        return self.tasks_given([partial(_of_sample, function)] * len(self.blocks), what)
-
-    def tasks_given(self, functions: list[Any], what: str) -> tuple[Graph, list[Key]]:
-        """Return tasks of a function of its own for every block, and their keys."""
-        name = self.fleet.key(what)
-        keys = [(name, i) for i in range(len(self.blocks))]
+    def samples(self) -> tuple[Graph, Sequence[Key]]:
+        """Return tasks that make the ``Sample`` of every block, none if held, and their keys."""
         if self.held is not None:
-            graph: Graph = {
-                key: task(key, function, own)
-                for key, function, own in zip(keys, functions, self.held, strict=True)
-            }
-            return graph, keys
-        graph = dict(self.blocks.graph)
-        made = self.fleet.key("rows")
-        for i, (key, function) in enumerate(zip(keys, functions, strict=True)):
-            make = partial(self.recipe, self.numbers[i])
-            graph[made, i] = task((made, i), make, *self.blocks.keys[i])
-            graph[key] = task(key, function, (made, i))
-        return graph, keys
+            return {}, self.held
+        makes = [partial(self.recipe, own) for own in self.numbers]
+        tasks, keys = self.fleet.tasks("rows", makes, self.blocks.keys)
+        return self.blocks.graph | tasks, keys
+
+    def tasks(self, functions: Sequence[Any], what: str) -> tuple[Graph, list[Key]]:
+        """Return tasks of a function of every block's ``Sample``, and their keys."""
+        graph, samples = self.samples()
+        tasks, keys = self.fleet.tasks(what, functions, [(key,) for key in samples])
+        return graph | tasks, keys
+
+    def for_each(self, function: Any, what: str) -> tuple[Graph, list[Key]]:
+        """Return tasks of one function of every block's ``Sample``, and their keys."""
+        return self.tasks([function] * len(self.blocks), what)
 
     def _each(self, function: Any, what: str) -> list[Any]:
         """Return ``function(sample)`` of every block."""
-        return self.fleet.each(*self.tasks(function, what))
+        return self.fleet.each(*self.for_each(function, what))
 
     def hold(self) -> SpreadSample:
         """Return the sample with its rows held by the workers, where they take little of them."""
         if self.n_bytes > HELD_SHARE * self.fleet.memory():
             return self
-        graph, keys = self.tasks(identity, "hold")
+        graph, keys = self.samples()
         workers = self.fleet.shared_out([own[0] for own in self.blocks.keys])
         for worker in dict.fromkeys(workers):
             own = [key for key, other in zip(keys, workers, strict=True) if other == worker]
@@ -148,23 +144,14 @@ class SpreadSample:
 
         The same rows as of a local fit: their labels, a byte or two a row, come here for it.
         """
-        name = self.fleet.key("labels")
-        keys = [(name, i) for i in range(len(self.blocks))]
-        graph = dict(self.blocks.graph)
-        for key, (_, *others) in zip(keys, self.blocks.keys, strict=True):
-            graph[key] = task(key, self.recipe.labels, *others)
-        found = self.fleet.each(graph, keys)
+        asks = [self.recipe.labels] * len(self.blocks)
+        tasks, keys = self.fleet.tasks("labels", asks, [own[1:] for own in self.blocks.keys])
+        found = self.fleet.each(self.blocks.graph | tasks, keys)
         y = np.concatenate([labels for _, labels in found])
-        edges = np.cumsum([0, *(len(labels) for _, labels in found)])
 
         def taken(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
-            places = np.searchsorted(rows, edges)
-            return tuple(
-                numbers[rows[first:last] - start]
-                for (numbers, _), first, last, start in zip(
-                    found, places[:-1], places[1:], edges[:-1], strict=True
-                )
-            )
+            own = by_block(rows, [len(labels) for _, labels in found])
+            return tuple(numbers[some] for (numbers, _), some in zip(found, own, strict=True))
 
         train, held_out = held_out_rows(y, fraction, random_state)
         return (
@@ -212,25 +199,16 @@ class SpreadTable(Table):
 
     def ask(self, question: Any, merge: Any, what: str) -> Any:
         name = what.replace(" ", "-")
-        graph, keys = self.sample_.tasks(partial(_answer, question), name)
+        graph, keys = self.sample_.for_each(partial(_answer, question), name)
         (found,) = track(map(partial(self.sample_.fleet.merged, graph, keys), [merge]), what, 1)
         return found
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
-        edges = np.cumsum([0, *self.sample_.lengths])
-        places = np.searchsorted(rows, edges)
-        functions = [
-            partial(_of_sample, partial(_some, rows[first:last] - start))
-            for first, last, start in zip(places[:-1], places[1:], edges[:-1], strict=True)
-        ]
-        found = self.sample_.fleet.each(*self.sample_.tasks_given(functions, "sample"))
+        functions = [partial(_some, own) for own in by_block(rows, self.sample_.lengths)]
+        found = self.sample_.fleet.each(*self.sample_.tasks(functions, "sample"))
         X = [some for some, _ in found]
         weight = np.concatenate([own for _, own in found])
         return (sp.vstack(X, format="csr") if self.sparse else np.concatenate(X)), weight
-
-
-def _of_sample(function: Any, sample: Sample) -> Any:
-    return function(sample)
 
 
 def _answer(question: Any, sample: Sample) -> Any:
