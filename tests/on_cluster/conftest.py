@@ -60,8 +60,7 @@ def refitting(monkeypatch):
 
     def in_mode(mode):
         if mode.endswith("made anew"):
-            monkeypatch.setattr("shareboost.on_cluster.sample.HELD_SHARE", 0.0)
-            monkeypatch.setattr("shareboost.on_cluster.crew.HELD_SHARE", 0.0)
+            monkeypatch.setattr("shareboost.on_cluster.fleet.HELD_SHARE", 0.0)
         memory = None if mode.startswith("gathered") else "1 kB"
         return dask.config.set({"shareboost.client-memory": memory})
 

@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 from distributed.utils import get_mp_context
 
 from shareboost import ShareBoostClassifier
-from shareboost.on_cluster import crew, sample, waiting
+from shareboost.on_cluster import waiting
 from shareboost.on_cluster.fleet import ASKS, Fleet
 from shareboost.on_cluster.waiting import ClusterError
 
@@ -109,8 +109,7 @@ def assert_forgotten(cluster):
 @pytest.fixture
 def made_anew(monkeypatch):
     """Workers have no memory to hold rows in."""
-    for module in (sample, crew):
-        monkeypatch.setattr(module, "HELD_SHARE", 0.0)
+    monkeypatch.setattr("shareboost.on_cluster.fleet.HELD_SHARE", 0.0)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from ..rows import PartTask
 from ..shard import Wanted
 from . import worker
 from .fleet import Fleet, Graph, Key, task
-from .sample import HELD_SHARE, SpreadSample
+from .sample import SpreadSample
 from .worker import Numbers, State
 
 
@@ -37,7 +37,7 @@ class Crew:
         (self.pool_key,) = self.fleet.held({key: task(key, partial(worker.identity, pool))}, [key])
         self._shards: list[Key] | None = None
         beside = sample.n_bytes if sample.held else 0
-        if self.n_bytes + beside <= HELD_SHARE * self.fleet.memory():
+        if self.fleet.has_room(self.n_bytes + beside):
             self._shards = self.fleet.held(*self._encoded())
 
     @property
@@ -117,25 +117,3 @@ class Crew:
 
     def _numbers(self, rows: Sequence[Numbers] | None) -> Sequence[Numbers]:
         return [None] * len(self.sample.blocks) if rows is None else rows
-
-
-class SpreadHeldOut:
-    """Held-out rows on a cluster, in blocks, as ``HeldOut``."""
-
-    def __init__(self, sample: SpreadSample, rows: Any):
-        self.fleet: Fleet = rows.crew.fleet  # which releases all at the end of the run
-        graph, samples = sample.samples()
-        make = partial(worker.held_out, sample.device)
-        given = [(rows.crew.pool_key, key) for key in samples]
-        tasks, self._keys = self.fleet.tasks("held-out", [make] * len(given), given)
-        self._graph: Graph = graph | tasks
-        if sample.n_bytes <= HELD_SHARE * self.fleet.memory():
-            self._keys, self._graph = self.fleet.held(self._graph, self._keys), {}
-
-    def score(self, rows: Any, W: NDArray[np.float64]) -> float:
-        """Return the weighted share of right answers."""
-        count = partial(worker.right, rows.chosen, rows.intercept, W)
-        given = [(key,) for key in self._keys]
-        tasks, keys = self.fleet.tasks("score", [count] * len(given), given)
-        right, total = self.fleet.merged(self._graph | tasks, keys, worker.added)
-        return float(right / total)

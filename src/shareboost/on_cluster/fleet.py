@@ -28,6 +28,9 @@ Graph = dict[Key, Any]
 
 # Answers that one task of the tree merges.
 BRANCHES = 8
+# The share of the workers' memory that rows and their encoding may take to be held there. What is
+# left is for chosen columns, residuals, answers, and the programs themselves.
+HELD_SHARE = 0.4
 # How often results are asked for, where workers end while they compute the same task.
 ASKS = 4
 # Seconds between two looks at the workers while they take up the rows.
@@ -241,7 +244,11 @@ class Fleet:
         (found,) = self.each(graph, keys)
         return found
 
-    def memory(self) -> float:
+    def has_room(self, n_bytes: float) -> bool:
+        """Return whether workers should hold so many bytes of rows and of their encoding."""
+        return n_bytes <= HELD_SHARE * self._memory()
+
+    def _memory(self) -> float:
         """Return the bytes that all workers may use; infinite where a limit is not set."""
         with self._kept(), reaching_scheduler(self.client):
             workers = self.client.scheduler_info(n_workers=-1)["workers"].values()

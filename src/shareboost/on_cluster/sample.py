@@ -9,14 +9,11 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..checkpoints.fingerprint import digest
 from ..places import Place
 from ..pools import Pool
-from ..pools.table import Table
-from ..progress import track
 from ..samples import Sample, held_out_rows
 from ..validation import on_host
 from .blocks import Blocks
@@ -26,14 +23,8 @@ from .recipe import Recipe, Survey
 
 if TYPE_CHECKING:
     from ..rows import Rows
-    from .crew import SpreadHeldOut
+    from .heldout import SpreadHeldOut
     from .rows import SpreadRows
-
-# The share of the workers' memory that rows and their encoding may take to be held there. What is
-# left is for chosen columns, residuals, answers, and the programs themselves.
-HELD_SHARE = 0.4
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -125,7 +116,7 @@ class SpreadSample:
 
     def hold(self) -> SpreadSample:
         """Return the sample with its rows held by the workers, where they take little of them."""
-        if self.n_bytes > HELD_SHARE * self.fleet.memory():
+        if not self.fleet.has_room(self.n_bytes):
             return self
         graph, keys = self.samples()
         workers = self.fleet.shared_out([own[0] for own in self.blocks.keys])
@@ -161,6 +152,8 @@ class SpreadSample:
 
     def fitted(self, pool: Pool, place: Place, centred: bool) -> SpreadSample:
         """Fit the pool to the rows; return them, held where they can be."""
+        from .table import SpreadTable
+
         found = self.hold()
         try:
             pool.fit_spread(SpreadTable(found), centred)
@@ -177,7 +170,7 @@ class SpreadSample:
 
     def held_out(self, rows: Rows) -> SpreadHeldOut:
         """Return these rows as those that a run on others is scored on."""
-        from .crew import SpreadHeldOut
+        from .heldout import SpreadHeldOut
 
         return SpreadHeldOut(self, rows)
 
@@ -185,39 +178,6 @@ class SpreadSample:
         """Return what tells whether other rows are the same, in the same blocks."""
         X, y, weight = zip(*self._each(_digests, "digest"), strict=True)
         return {"X": digest(X), "y": digest((y, n_classes)), "sample_weight": digest(weight)}
-
-
-class SpreadTable(Table):
-    """The rows of a sample on a cluster, as the fit of a pool reads them."""
-
-    def __init__(self, sample: SpreadSample):
-        self.sample_ = sample
-        self.n_rows = sample.n_rows
-        self.n_columns = sample.n_columns
-        self.dtype = sample.recipe.dtype
-        self.sparse = sample.kind == "sparse"
-
-    def ask(self, question: Any, merge: Any, what: str) -> Any:
-        name = what.replace(" ", "-")
-        graph, keys = self.sample_.for_each(partial(_answer, question), name)
-        (found,) = track(map(partial(self.sample_.fleet.merged, graph, keys), [merge]), what, 1)
-        return found
-
-    def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
-        functions = [partial(_some, own) for own in by_block(rows, self.sample_.lengths)]
-        found = self.sample_.fleet.each(*self.sample_.tasks(functions, "sample"))
-        X = [some for some, _ in found]
-        weight = np.concatenate([own for _, own in found])
-        return (sp.vstack(X, format="csr") if self.sparse else np.concatenate(X)), weight
-
-
-def _answer(question: Any, sample: Sample) -> Any:
-    return question(on_host(sample.X), sample.weight)
-
-
-def _some(rows: NDArray[np.intp], sample: Sample) -> tuple[Any, Vector]:
-    some = sample.take(rows)
-    return on_host(some.X), some.weight
 
 
 def _n_rows(sample: Sample) -> int:
