@@ -133,7 +133,7 @@ def cut_after(n_rounds, monkeypatch, clf, X, y, **fit):
         {"pool": Union([Stumps(16), Pieces(8, 3)], costs=[1.0, 30.0]), "alpha": 1e-3},
         {"validation_fraction": 0.3, "n_iter_no_change": 3, "random_state": 3},
     ],
-    ids=str,
+    ids=["plain", "column", "swap", "groups", "products", "pieces", "union", "validation"],
 )
 def test_a_run_that_was_cut_goes_on_and_ends_alike(parameters, tmp_path, monkeypatch):
     X, y = data()

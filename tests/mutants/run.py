@@ -1,0 +1,290 @@
+"""Change the source at random places and count how many changes the tests notice.
+
+``make mutants`` runs it. Every mutant is one operator, comparison, sign or constant changed in a
+copy of the source; the tests nearest to it then run until one fails. A mutant that no test notices
+survives: either a test is missing, or the change makes no difference to any answer. Those of the
+second kind are listed with the reason in ``equivalent.txt`` and do not count.
+
+The mutants are drawn with a fixed seed, so the same source gives the same mutants.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = Path("src/shareboost")
+EQUIVALENT = Path(__file__).with_name("equivalent.txt")
+SECONDS = 300  # a mutant that loops for ever is noticed too
+
+# What is mutated: sources below src/shareboost, how many mutants, and the tests to run on them.
+AREAS = {
+    "losses": (["losses.py"], 10, ["test_losses.py", "test_rounds.py"]),
+    "rounds": (
+        ["rounds.py"],
+        12,
+        ["test_rounds.py", "test_path.py", "test_early_stopping.py", "choice"],
+    ),
+    "choice": (["choice"], 14, ["choice", "test_rounds.py", "pools/test_union.py"]),
+    "refit": (["refit"], 14, ["refit", "test_rounds.py", "test_path.py"]),
+    "gram": (["gram.py"], 10, ["test_gram.py", "refit", "test_rows.py"]),
+    "pools": (["pools"], 20, ["pools"]),
+    "kernels": (["kernels"], 14, ["kernels", "pools", "datasets"]),
+    "penalties": (["penalties.py"], 10, ["test_penalties.py", "refit"]),
+    "bounds": (["bounds.py"], 8, ["test_bounds.py"]),
+    "export": (["export"], 20, ["export"]),
+    "model file": (
+        ["model_file/reader.py", "model_file/fields.py", "model_file/arrays.py"]
+        + ["model_file/features.py", "model_file/rounds.py", "model_file/paths.py"]
+        + ["model_file/text.py", "model_file/labels.py", "model_file/parameters.py"],
+        14,
+        ["model_file"],
+    ),
+}
+
+SWAPPED_OPERATORS = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Div,
+    ast.Div: ast.Mult,
+    ast.Pow: ast.Mult,
+    ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+    ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
+}
+SWAPPED_COMPARISONS = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+# Arguments that say how something is computed or checked, not what: changing them shows nothing.
+HOW = {"cache", "strict", "nogil", "inline", "fastmath", "error_model", "copy", "slots", "frozen"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change of one file."""
+
+    area: str
+    file: str  # below src/shareboost
+    function: str
+    line: int
+    span: tuple[int, int, int, int]  # first line and column, last line and column
+    before: str
+    after: str
+    statement: bool = False
+
+    @property
+    def key(self) -> str:
+        """What names it in the list of equivalent mutants, whatever moves around it."""
+        return f"{self.file}::{self.function}: {self.before} -> {self.after}"
+
+    def applied_to(self, source: str) -> str:
+        """Return the source with the change."""
+        lines = source.encode().split(b"\n")
+        first, column, last, end = self.span
+        head, tail = lines[first - 1][:column], lines[last - 1][end:]
+        after = self.after if self.statement else f"({self.after})"
+        lines[first - 1 : last] = [head + after.encode() + tail]
+        return b"\n".join(lines).decode()
+
+
+def changes(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what an expression may become."""
+    if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in SWAPPED_OPERATORS:
+        yield _with(node, op=SWAPPED_OPERATORS[type(node.op)]())
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1:
+        for other in SWAPPED_COMPARISONS.get(type(node.ops[0]), ()):
+            yield _with(node, ops=[other()])
+    elif isinstance(node, ast.BoolOp):
+        yield _with(node, op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
+        yield node.operand
+    elif isinstance(node, ast.Constant):
+        if isinstance(node.value, bool):
+            yield _with(node, value=not node.value)
+        elif isinstance(node.value, int):
+            yield _with(node, value=node.value + 1)
+        elif isinstance(node.value, float):
+            yield _with(node, value=2 * node.value if node.value else 1.0)
+
+
+def _with(node: ast.AST, **fields: object) -> ast.AST:
+    changed = copy.copy(node)
+    for name, value in fields.items():
+        setattr(changed, name, value)
+    return changed
+
+
+def mutants_of(area: str, file: str) -> Iterator[Mutant]:
+    """Yield every mutant of a file."""
+    tree = ast.parse((ROOT / PACKAGE / file).read_text())
+
+    def visit(node: ast.AST, function: str) -> Iterator[Mutant]:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            function = f"{function}.{node.name}".lstrip(".")
+            bodies: list[ast.AST] = list(node.body)
+            if isinstance(node, ast.FunctionDef):
+                bodies += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+            for part in bodies:
+                yield from visit(part, function)
+            return
+        # Messages, types and text have no arithmetic of interest.
+        if isinstance(node, ast.Raise | ast.JoinedStr | ast.Assert | ast.ImportFrom):
+            return
+        if isinstance(node, ast.AnnAssign):
+            if node.value is not None:
+                yield from visit(node.value, function)
+            return
+        if isinstance(node, ast.keyword) and node.arg in HOW:
+            return
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return
+        if isinstance(node, ast.expr | ast.AugAssign) and node.end_lineno is not None:
+            span = (node.lineno, node.col_offset, node.end_lineno, node.end_col_offset or 0)
+            statement = isinstance(node, ast.AugAssign)
+            for changed in changes(node):
+                before, after = ast.unparse(node), ast.unparse(changed)
+                yield Mutant(area, file, function, node.lineno, span, before, after, statement)
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, function)
+
+    yield from visit(tree, "")
+
+
+def drawn(seed: int, share: float) -> list[Mutant]:
+    """Return the mutants of all areas, as many of each as the table says times the share."""
+    chance, found = random.Random(seed), []
+    for area, (places, number, _) in AREAS.items():
+        paths = [ROOT / PACKAGE / place for place in places]
+        files = [f for path in paths for f in (sorted(path.rglob("*.py")) or [path])]
+        names = [str(file.relative_to(ROOT / PACKAGE)) for file in files]
+        mutants = [mutant for name in names for mutant in mutants_of(area, name)]
+        found += chance.sample(mutants, min(round(number * share), len(mutants)))
+    return found
+
+
+def equivalent() -> dict[str, str]:
+    """Return the reasons of the mutants that change no answer, by their keys."""
+    lines = EQUIVALENT.read_text().splitlines()
+    pairs = [line.split(" # ", 1) for line in lines if line and not line.startswith("#")]
+    return {key.strip(): reason for key, reason in pairs}
+
+
+class Workshop:
+    """A copy of the project in which one mutant at a time is tested."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        for name in ("src", "tests", "pyproject.toml", "README.md"):
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, folder / name)  # with what Numba has compiled
+            else:
+                shutil.copy2(source, folder / name)
+
+    def noticed(self, mutant: Mutant) -> str:
+        """Return the test that failed, or nothing where all pass."""
+        path = self.folder / PACKAGE / mutant.file
+        source, times = path.read_text(), path.stat()
+        path.write_text(mutant.applied_to(source))
+        if path.name in ("vectors.py", "__init__.py"):  # Numba does not see what kernels share
+            for compiled in path.parent.glob("__pycache__/*.nb?"):
+                compiled.unlink()
+        try:
+            return self._failure(AREAS[mutant.area][2])
+        finally:
+            path.write_text(source)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+    def _failure(self, tests: list[str]) -> str:
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-n", "0"]
+        command += ["-m", "not slow", *(f"tests/{test}" for test in tests)]
+        threads = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
+        environment = {**os.environ, **threads, "PYTHONPATH": str(self.folder / "src"), "CI": "1"}
+        try:
+            run = subprocess.run(
+                command,
+                cwd=self.folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return "it did not end"
+        if run.returncode == 0:
+            return ""
+        failures = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return failures[0] if failures else run.stdout[-300:] + run.stderr[-300:]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--share", type=float, default=1.0, help="of the mutants of every area")
+    parser.add_argument("--area", choices=AREAS, help="only this one")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--json", type=Path, help="write what became of each mutant here")
+    options = parser.parse_args()
+
+    known = equivalent()
+    mutants = [m for m in drawn(options.seed, options.share) if options.area in (None, m.area)]
+    tested = [m for m in mutants if m.key not in known]
+    with tempfile.TemporaryDirectory() as folder:
+        free: SimpleQueue[Workshop] = SimpleQueue()
+        for job in range(options.jobs):
+            free.put(Workshop(Path(folder) / str(job)))
+
+        def test(mutant: Mutant) -> str:
+            workshop = free.get()
+            try:
+                failure = workshop.noticed(mutant)
+            finally:
+                free.put(workshop)
+            print(f"{'caught  ' if failure else 'SURVIVED'} {mutant.key} (line {mutant.line})")
+            sys.stdout.flush()
+            return failure
+
+        with ThreadPoolExecutor(options.jobs) as pool:
+            failures = list(pool.map(test, tested))
+    if options.json:
+        found = [{"mutant": m.key, "failure": f} for m, f in zip(tested, failures, strict=True)]
+        options.json.write_text(json.dumps(found, indent=1))
+    caught = Counter(m.area for m, f in zip(tested, failures, strict=True) if f)
+    for area, number in Counter(m.area for m in tested).items():
+        print(f"{area}: {caught[area]} of {number}")
+    share = caught.total() / len(tested)
+    print(f"{caught.total()} of {len(tested)} caught, {share:.0%}", end="; ")
+    print(f"{len(mutants) - len(tested)} more change no answer: {EQUIVALENT.name} says why")
+    if share < 0.9:
+        sys.exit("Fewer than 90% of the mutants were caught.")
+
+
+if __name__ == "__main__":
+    main()
