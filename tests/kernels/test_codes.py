@@ -4,8 +4,7 @@ import pytest
 from shareboost.kernels.codes import CHUNK, MIDDLE, add_moments
 
 
-@pytest.mark.parametrize("k", [1, 3])
-@pytest.mark.parametrize("n", [1, 7, CHUNK, CHUNK + 3])
+@pytest.mark.parametrize(("n", "k"), [(1, 3), (7, 1), (CHUNK, 3), (CHUNK + 3, 1)])
 def test_moments_equal_matrix_products(n, k):
     rng = np.random.default_rng(n + k)
     codes = rng.integers(0, 256, size=(9, n)).astype(np.uint8)

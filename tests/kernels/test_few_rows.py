@@ -1,11 +1,12 @@
 import numpy as np
-import pytest
+from pairs import covering
 
 from shareboost.kernels.few_rows import CHUNK, add_product, add_product_transposed
 
 # Around the five rows and eight or four of the others that a step takes.
 SIZES = [(1, 1), (2, 7), (5, 8), (6, 9), (11, 23), (26, 40)]
-KINDS = [np.float32, np.float64, np.uint8, np.int16, np.bool_]
+TYPES = ["f4", "f8"]
+KINDS = ["f4", "f8", "u1", "i2", "?"]
 
 
 def some(seed, k, shape, dtype, kind):
@@ -14,38 +15,36 @@ def some(seed, k, shape, dtype, kind):
     return rows, (100 * rng.normal(size=shape)).astype(kind)
 
 
-@pytest.mark.parametrize(("k", "n"), SIZES)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_equal_those_of_numpy(dtype, kind, k, n):
-    rows, data = some(n, k, (n, 19), dtype, kind)
-    out = np.full((k, 19), 2.0, dtype=dtype)
-    add_product(rows, data, out)
-    exact = 2.0 + rows.astype(float) @ data.astype(float)
-    assert np.allclose(out, exact, rtol=1e-5 if dtype == np.float32 else 1e-12, atol=1e-3)
+@covering(dtype=TYPES, kind=KINDS)
+def test_products_equal_those_of_numpy(dtype, kind):
+    for k, n in SIZES:
+        rows, data = some(n, k, (n, 19), dtype, kind)
+        out = np.full((k, 19), 2.0, dtype=dtype)
+        add_product(rows, data, out)
+        exact = 2.0 + rows.astype(float) @ data.astype(float)
+        assert np.allclose(out, exact, rtol=1e-5 if dtype == "f4" else 1e-12, atol=1e-3), (k, n)
 
 
-@pytest.mark.parametrize(("k", "c"), SIZES)
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("n", [1, 17, CHUNK + 3])
-def test_transposed_products_equal_those_of_numpy(n, kind, k, c):
-    rows, data = some(n, k, (n, c), np.float32, kind)
-    out = np.full((k, c), 2.0)
-    add_product_transposed(rows, np.ascontiguousarray(data.T), out)
-    exact = 2.0 + rows.astype(float) @ data.astype(float)
-    assert np.allclose(out, exact, rtol=1e-4, atol=0.3)
+@covering(kind=KINDS, n=[1, 17, CHUNK + 3])
+def test_transposed_products_equal_those_of_numpy(kind, n):
+    for k, c in SIZES:
+        rows, data = some(n, k, (n, c), "f4", kind)
+        out = np.full((k, c), 2.0)
+        add_product_transposed(rows, np.ascontiguousarray(data.T), out)
+        exact = 2.0 + rows.astype(float) @ data.astype(float)
+        assert np.allclose(out, exact, rtol=1e-4, atol=0.3), (k, c)
 
 
-@pytest.mark.parametrize("k", [1, 5, 8])
-def test_what_a_column_gives_does_not_depend_on_those_beside_it(k):
-    rng = np.random.default_rng(k)
-    rows, columns = rng.normal(size=(k, 301)), rng.normal(size=(11, 301))
-    whole = np.zeros((k, 11))
-    add_product_transposed(rows, columns, whole)
-    for start, stop in [(0, 1), (3, 5), (2, 11)]:
-        part = np.zeros((k, stop - start))
-        add_product_transposed(rows, columns[start:stop], part)
-        assert np.array_equal(part, whole[:, start:stop])
+def test_what_a_column_gives_does_not_depend_on_those_beside_it():
+    rng = np.random.default_rng(0)
+    for k in (1, 5, 8):
+        rows, columns = rng.normal(size=(k, 301)), rng.normal(size=(11, 301))
+        whole = np.zeros((k, 11))
+        add_product_transposed(rows, columns, whole)
+        for start, stop in [(0, 1), (3, 5), (2, 11)]:
+            part = np.zeros((k, stop - start))
+            add_product_transposed(rows, columns[start:stop], part)
+            assert np.array_equal(part, whole[:, start:stop])
 
 
 def test_what_is_not_finite_stays_so():

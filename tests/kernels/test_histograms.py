@@ -25,8 +25,10 @@ def some_codes(seed, n, n_bins, k, dtype):
     return codes, rng.normal(size=(k, n)), np.cumsum([0, *n_bins])
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
-@pytest.mark.parametrize(("n", "k"), [(1, 2), (50, 3), (51, 10), (200, 26), (200, 65)])
+@pytest.mark.parametrize(
+    ("n", "k", "dtype"),
+    [(1, 2, "u1"), (50, 3, "u2"), (51, 10, "u4"), (200, 26, "u1"), (200, 65, "u2")],
+)
 def test_dense_histograms_equal_their_twin(n, k, dtype):
     # More bins than rows take another way than fewer.
     codes, residual, edges = some_codes(0, n, [2, 7, 100, 250], k, dtype)
@@ -36,19 +38,18 @@ def test_dense_histograms_equal_their_twin(n, k, dtype):
     assert np.allclose(out, 1.0 + twin_histogram(codes, residual, edges), atol=1e-4)
 
 
-@pytest.mark.parametrize("n", [50, 301])
-def test_dense_histograms_add_in_the_type_of_the_rows(n):
+def test_dense_histograms_add_in_the_type_of_the_rows():
     """To the last bits of float64, small numbers among large ones."""
-    codes, residual, edges = some_codes(3, n, [2, 100], 4, np.uint8)
-    residual[:, ::3] *= 1e9
-    out = np.zeros((edges[-1], 4))
-    rows = by_example(residual, np.float64)
-    add_dense(codes, rows.rows, edges, rows.tag, out)
-    assert np.allclose(out, twin_histogram(codes, residual, edges), rtol=1e-13, atol=1e-5)
+    for n in (50, 301):
+        codes, residual, edges = some_codes(3, n, [2, 100], 4, np.uint8)
+        residual[:, ::3] *= 1e9
+        out = np.zeros((edges[-1], 4))
+        rows = by_example(residual, np.float64)
+        add_dense(codes, rows.rows, edges, rows.tag, out)
+        assert np.allclose(out, twin_histogram(codes, residual, edges), rtol=1e-13, atol=1e-5)
 
 
-@pytest.mark.parametrize("n", [1, 40, 301])
-@pytest.mark.parametrize("k", [4, 9, 70])
+@pytest.mark.parametrize(("n", "k"), [(1, 4), (1, 70), (40, 9), (301, 4), (301, 70)])
 def test_stored_histograms_equal_the_dense_ones(n, k):
     codes, residual, edges = some_codes(1, n, [3, 9, 200], k, np.uint8)
     common = np.array([1, 0, 150])

@@ -100,8 +100,7 @@ def test_the_best_stumps_with_one_more_class_are_those_of_the_wanted_chunks(n):
     assert np.allclose(out, twin, rtol=1e-12)
 
 
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize(("n", "k"), list(zip(SIZES, [5, 1, 2, 5], strict=True)))
 def test_the_best_stumps_of_every_set_equal_their_twin(n, k):
     sums = some_sums(4, k, n)
     sets = [[c for c in range(k) if m >> c & 1] for m in range(1 << k)]

@@ -55,8 +55,7 @@ def some_rows():
     return np.random.default_rng(1).normal(size=(60, 3)).astype(np.float32)
 
 
-@pytest.mark.parametrize("squares", [True, False])
-@pytest.mark.parametrize("n_powers", [1, 2, 3])
+@pytest.mark.parametrize(("n_powers", "squares"), [(1, True), (2, False), (3, True), (3, False)])
 def test_moments_equal_their_twin(n_powers, squares):
     points, origin, distances, order, edges = shells()
     rows = some_rows()

@@ -5,8 +5,7 @@ from scipy.special import softmax
 from shareboost.kernels.softmax import CHUNK, lead, residual_of
 
 
-@pytest.mark.parametrize("n", [1, 40, CHUNK, 2 * CHUNK + 5])
-@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.parametrize(("n", "k"), [(1, 3), (40, 2), (CHUNK, 10), (2 * CHUNK + 5, 3)])
 def test_the_two_steps_make_the_residual_of_a_softmax(n, k):
     rng = np.random.default_rng(n + k)
     scores, y = 3.0 * rng.normal(size=(k, n)), rng.integers(k, size=n)

@@ -28,8 +28,9 @@ def test_quantise_rounds_and_stays_within_a_byte():
     assert np.allclose(cut, [1.0 + 9.5, 1.0 + 499999.5 - 255.5], rtol=1e-6)
 
 
-@pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize(("rows", "columns"), [(2, 3), (6, 1), (6, 8), (1, 8)])
+@pytest.mark.parametrize(
+    ("rows", "columns", "channels"), [(2, 3, 1), (2, 3, 3), (6, 1, 1), (6, 8, 3), (1, 8, 1)]
+)
 def test_a_templates_column_equals_its_twin(rows, columns, channels):
     rng = np.random.default_rng(0)
     images = rng.normal(size=(9, 6, 8, channels)).astype(np.float32)
