@@ -5,14 +5,39 @@ BIN := .venv/bin
 SHAREBOOST_DATA ?= $(abspath ../shared/data)
 export SHAREBOOST_DATA
 
-.PHONY: demo test lint install evidence paper bench bench-quick docs clean
+.PHONY: demo test test-all test-random coverage mutants lint install evidence paper bench bench-quick docs clean
 
 demo: .venv/installed
 	@mkdir -p build
 	@$(BIN)/shareboost demo --out build/report.html --force
 
+# The suite runs in two parts: in parallel what is safe there, then in one process what measures
+# memory, uses several threads or starts a cluster of processes. docs/development.md says more.
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := -n logical --dist loadfile
+
 test: lint
-	$(BIN)/python -m pytest
+	$(PYTEST) $(PARALLEL) -m "not slow and not quiet"
+	$(PYTEST) -m "quiet and not slow"
+
+# Slow cases too.
+test-all: lint
+	$(PYTEST) $(PARALLEL) -m "not quiet"
+	$(PYTEST) -m quiet
+
+# Those of `make test` in a random order, which is printed as a seed.
+test-random: .venv/installed-test
+	$(PYTEST) $(PARALLEL) -p randomly -m "not slow and not quiet"
+	$(PYTEST) -p randomly -m "quiet and not slow"
+
+# Lines and branches that the whole suite runs.
+coverage: .venv/installed-test
+	$(PYTEST) $(PARALLEL) --cov --cov-report= -m "not quiet"
+	$(PYTEST) --cov --cov-append --cov-report=term -m quiet
+
+# How many random changes of the source the tests notice; fails below 90%.
+mutants: .venv/installed-test
+	$(BIN)/python tests/mutants/run.py
 
 lint: .venv/installed-test
 	$(BIN)/ruff format --check .
@@ -75,4 +100,4 @@ docs: .venv/installed-docs
 	@touch $@ .venv/installed
 
 clean:
-	rm -rf .venv .artifacts .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/reference/generated
+	rm -rf .venv .artifacts .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage docs/reference/generated

@@ -6,6 +6,14 @@ import pytest
 from hypothesis import settings
 from sklearn.datasets import load_digits
 
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes():
+    """Give each parallel worker one thread: together they use all cores already."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
 # Property tests draw new examples on every run by hand, and the same ones in CI.
 settings.register_profile("default", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)

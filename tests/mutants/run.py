@@ -49,9 +49,13 @@ AREAS = {
     "bounds": (["bounds.py"], 8, ["test_bounds.py"]),
     "export": (["export"], 20, ["export"]),
     "model file": (
-        ["model_file/reader.py", "model_file/fields.py", "model_file/arrays.py"]
-        + ["model_file/features.py", "model_file/rounds.py", "model_file/paths.py"]
-        + ["model_file/text.py", "model_file/labels.py", "model_file/parameters.py"],
+        [
+            f"model_file/{name}.py"
+            for name in (
+                *("reader", "fields", "arrays", "features", "rounds"),
+                *("paths", "text", "labels", "parameters"),
+            )
+        ],
         14,
         ["model_file"],
     ),
@@ -209,7 +213,7 @@ class Workshop:
                 shutil.copy2(source, folder / name)
 
     def noticed(self, mutant: Mutant) -> str:
-        """Return the test that failed, or nothing where all pass."""
+        """Return the first test that fails with a mutant, or nothing where all pass."""
         path = self.folder / PACKAGE / mutant.file
         source, times = path.read_text(), path.stat()
         path.write_text(mutant.applied_to(source))
@@ -217,14 +221,15 @@ class Workshop:
             for compiled in path.parent.glob("__pycache__/*.nb?"):
                 compiled.unlink()
         try:
-            return self._failure(AREAS[mutant.area][2])
+            return self.failure(mutant.area)
         finally:
             path.write_text(source)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    def _failure(self, tests: list[str]) -> str:
+    def failure(self, area: str) -> str:
+        """Return the first test of an area that fails, or nothing where all pass."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-n", "0"]
-        command += ["-m", "not slow", *(f"tests/{test}" for test in tests)]
+        command += ["-m", "not slow", *(f"tests/{test}" for test in AREAS[area][2])]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
         environment = {**os.environ, **threads, "PYTHONPATH": str(self.folder / "src"), "CI": "1"}
         try:
@@ -240,7 +245,9 @@ class Workshop:
             return "it did not end"
         if run.returncode == 0:
             return ""
-        failures = [line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        failures = [
+            line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))
+        ]
         return failures[0] if failures else run.stdout[-300:] + run.stderr[-300:]
 
 
@@ -261,18 +268,27 @@ def main() -> None:
         for job in range(options.jobs):
             free.put(Workshop(Path(folder) / str(job)))
 
-        def test(mutant: Mutant) -> str:
+        def unchanged(area: str) -> str:
+            workshop = free.get()
+            try:
+                return workshop.failure(area)
+            finally:
+                free.put(workshop)
+
+        def changed(mutant: Mutant) -> str:
             workshop = free.get()
             try:
                 failure = workshop.noticed(mutant)
             finally:
                 free.put(workshop)
-            print(f"{'caught  ' if failure else 'SURVIVED'} {mutant.key} (line {mutant.line})")
-            sys.stdout.flush()
+            outcome = "caught  " if failure else "SURVIVED"
+            print(f"{outcome} {mutant.key} (line {mutant.line})", flush=True)
             return failure
 
         with ThreadPoolExecutor(options.jobs) as pool:
-            failures = list(pool.map(test, tested))
+            if failures := list(filter(None, pool.map(unchanged, {m.area: 0 for m in tested}))):
+                sys.exit(f"Tests fail without any mutant: {failures}")
+            failures = list(pool.map(changed, tested))
     if options.json:
         found = [{"mutant": m.key, "failure": f} for m, f in zip(tested, failures, strict=True)]
         options.json.write_text(json.dumps(found, indent=1))
