@@ -15,7 +15,6 @@ import ast
 import copy
 import json
 import os
-import random
 import shutil
 import subprocess
 import sys
@@ -24,13 +23,15 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
+from time import perf_counter
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("src/shareboost")
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
-SECONDS = 300  # a mutant that loops for ever is noticed too
+SLOWER = 8  # times as long as without a mutant: it loops for ever, which is noticed too
 
 # What is mutated: sources below src/shareboost, how many mutants, and the tests to run on them.
 AREAS = {
@@ -182,15 +183,24 @@ def mutants_of(area: str, file: str) -> Iterator[Mutant]:
 
 
 def drawn(seed: int, share: float) -> list[Mutant]:
-    """Return the mutants of all areas, as many of each as the table says times the share."""
-    chance, found = random.Random(seed), []
+    """Return the mutants of all areas, as many of each as the table says times the share.
+
+    Those of the smallest hashes are drawn, so that a change of the source leaves the others drawn.
+    """
+    chosen = []
     for area, (places, number, _) in AREAS.items():
         paths = [ROOT / PACKAGE / place for place in places]
         files = [f for path in paths for f in (sorted(path.rglob("*.py")) or [path])]
         names = [str(file.relative_to(ROOT / PACKAGE)) for file in files]
         mutants = [mutant for name in names for mutant in mutants_of(area, name)]
-        found += chance.sample(mutants, min(round(number * share), len(mutants)))
-    return found
+        seen: Counter[str] = Counter()
+        by_hash = {}
+        for mutant in mutants:
+            seen[mutant.key] += 1
+            text = f"{seed} {mutant.key} {seen[mutant.key]}"
+            by_hash[sha256(text.encode()).digest()] = mutant
+        chosen += [by_hash[h] for h in sorted(by_hash)[: round(number * share)]]
+    return chosen
 
 
 def equivalent() -> dict[str, str]:
@@ -212,7 +222,7 @@ class Workshop:
             else:
                 shutil.copy2(source, folder / name)
 
-    def noticed(self, mutant: Mutant) -> str:
+    def noticed(self, mutant: Mutant, seconds: float) -> str:
         """Return the first test that fails with a mutant, or nothing where all pass."""
         path = self.folder / PACKAGE / mutant.file
         source, times = path.read_text(), path.stat()
@@ -221,13 +231,13 @@ class Workshop:
             for compiled in path.parent.glob("__pycache__/*.nb?"):
                 compiled.unlink()
         try:
-            return self.failure(mutant.area)
+            return self.failure(mutant.area, seconds)
         finally:
             path.write_text(source)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    def failure(self, area: str) -> str:
-        """Return the first test of an area that fails, or nothing where all pass."""
+    def failure(self, area: str, seconds: float | None = None) -> str:
+        """Return the first test of an area that fails, or nothing where all pass in time."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-n", "0"]
         command += ["-m", "not slow", *(f"tests/{test}" for test in AREAS[area][2])]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
@@ -239,7 +249,7 @@ class Workshop:
                 env=environment,
                 capture_output=True,
                 text=True,
-                timeout=SECONDS,
+                timeout=seconds,
             )
         except subprocess.TimeoutExpired:
             return "it did not end"
@@ -268,17 +278,19 @@ def main() -> None:
         for job in range(options.jobs):
             free.put(Workshop(Path(folder) / str(job)))
 
-        def unchanged(area: str) -> str:
-            workshop = free.get()
+        def seconds_of(area: str) -> float:
+            workshop, started = free.get(), perf_counter()
             try:
-                return workshop.failure(area)
+                if failure := workshop.failure(area):
+                    sys.exit(f"A test fails without any mutant: {failure}")
             finally:
                 free.put(workshop)
+            return perf_counter() - started
 
         def changed(mutant: Mutant) -> str:
             workshop = free.get()
             try:
-                failure = workshop.noticed(mutant)
+                failure = workshop.noticed(mutant, SLOWER * seconds[mutant.area])
             finally:
                 free.put(workshop)
             outcome = "caught  " if failure else "SURVIVED"
@@ -286,8 +298,8 @@ def main() -> None:
             return failure
 
         with ThreadPoolExecutor(options.jobs) as pool:
-            if failures := list(filter(None, pool.map(unchanged, {m.area: 0 for m in tested}))):
-                sys.exit(f"Tests fail without any mutant: {failures}")
+            areas = list(dict.fromkeys(mutant.area for mutant in tested))
+            seconds = dict(zip(areas, pool.map(seconds_of, areas), strict=True))
             failures = list(pool.map(changed, tested))
     if options.json:
         found = [{"mutant": m.key, "failure": f} for m, f in zip(tested, failures, strict=True)]
