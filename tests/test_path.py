@@ -1,19 +1,18 @@
 """The curve of one run: any length of it, longer ones from it, and what an interrupt leaves."""
 
-import os
 import pickle
 import signal
 import sys
-import threading
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from ctrl_c import heeding_ctrl_c
 from sklearn.datasets import load_wine
 
 from shareboost import ShareBoostClassifier
 from shareboost.path import StopReason
-from shareboost.penalties import SmoothL1
+from shareboost.penalties import Frobenius, SmoothL1
 from shareboost.pools import Columns
 
 
@@ -145,11 +144,11 @@ def test_an_interrupted_fit_leaves_its_finished_rounds(digits, monkeypatch):
     assert np.array_equal(clf.coef_, whole.coef_)
 
 
-class InterruptSoonAfter:
-    """A callback that sends this process a real Ctrl-C a moment after a given round."""
+class AfterRound:
+    """A callback that calls a function after a given round."""
 
-    def __init__(self, n_rounds, delay):
-        self.left, self.delay = n_rounds, delay
+    def __init__(self, n_rounds, function):
+        self.rounds_left, self.function = n_rounds, function
 
     def setup(self, estimator, context): ...
 
@@ -158,28 +157,49 @@ class InterruptSoonAfter:
     def on_fit_task_begin(self, estimator, context): ...
 
     def on_fit_task_end(self, estimator, context):
-        self.left -= 1
-        if self.left == 0:
-            threading.Timer(self.delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+        self.rounds_left -= 1
+        if self.rounds_left == 0:
+            self.function()
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.003, 0.01, 0.05])
-def test_a_real_ctrl_c_leaves_finished_rounds_that_can_go_on(delay, request):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(10_000, 60))
-    y = (X @ rng.normal(size=(60, 8)) + rng.gumbel(size=(10_000, 8))).argmax(axis=1)
-    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # even under nohup
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, handler))
-    clf = ShareBoostClassifier(60).set_callbacks(InterruptSoonAfter(3, delay))
-    with pytest.raises(KeyboardInterrupt):
-        clf.fit(X, y)
-    assert 3 <= len(clf.path_) < 60
+def send_ctrl_c():
+    signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        None,
+        (Columns, "stats"),
+        (Columns, "columns"),
+        (Frobenius, "value_and_gradient"),
+    ],
+    ids=["between rounds", "in a score", "as a column is read", "in a refit"],
+)
+def test_a_real_ctrl_c_leaves_finished_rounds_that_can_go_on(digits, method, monkeypatch):
+    X, y = digits
+    clf = ShareBoostClassifier(60)
+    with heeding_ctrl_c(), monkeypatch.context() as patch:
+
+        def send_ctrl_c_at_the_next_call():
+            original = getattr(*method)
+
+            def interrupted(*arguments):
+                send_ctrl_c()
+                return original(*arguments)
+
+            patch.setattr(*method, interrupted)
+
+        at_once = method is None
+        clf.set_callbacks(AfterRound(3, send_ctrl_c if at_once else send_ctrl_c_at_the_next_call))
+        with pytest.raises(KeyboardInterrupt):
+            clf.fit(X, y)
+    assert len(clf.path_) == 3
     assert clf.path_.stop_reason == StopReason.INTERRUPTED
     assert clf.at(2).predict(X).shape == y.shape
-    assert len(list(clf.staged_predict(X[:5]))) == len(clf.path_)
-    n_features = len(clf.path_) + 2
-    clf.set_callbacks().set_params(warm_start=True, n_features=n_features).fit(X, y)
-    assert np.array_equal(clf.selected_, ShareBoostClassifier(n_features).fit(X, y).selected_)
+    assert len(list(clf.staged_predict(X[:5]))) == 3
+    clf.set_callbacks().set_params(warm_start=True, n_features=5).fit(X, y)
+    assert np.array_equal(clf.selected_, ShareBoostClassifier(5).fit(X, y).selected_)
 
 
 def test_an_interrupt_before_the_first_round_leaves_the_earlier_fit(digits, monkeypatch):
