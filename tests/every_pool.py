@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from naive_pools import explicit
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
@@ -39,7 +40,26 @@ POOLS_TO_TEST = {
     "union, named": Union([("a", Columns()), ("b", Columns("maxabs"))], costs=[1.0, 3.0]),
 }
 
+# One pool of each kind: those that differ in how sums and columns are made.
+KINDS = ["columns", "groups", "stumps", "products", "pieces", "templates", "union"]
+
 every_pool = pytest.mark.parametrize("name", POOLS_TO_TEST)
+every_kind = pytest.mark.parametrize("name", KINDS)
+
+
+def every_pool_with(**axes):
+    """Parametrise a test over the pools, each with the next value of every axis.
+
+    The pools of a kind stand beside each other, so that a kind meets more than one value.
+    """
+    cases = []
+    for number, name in enumerate(POOLS_TO_TEST):
+        values, turn = [], number
+        for of_axis in axes.values():
+            values.append(of_axis[turn % len(of_axis)])
+            turn //= len(of_axis)
+        cases.append(pytest.param(name, *values, id="-".join(map(str, [name, *values]))))
+    return pytest.mark.parametrize(("name", *axes), cases)
 
 
 class NotExported:
@@ -70,6 +90,28 @@ def fitted(name, X, weight=None, centred=True):
 def classifier(n_features, name, **parameters):
     """With a penalty that settles refits of more columns than rows, as pieces make here."""
     return ShareBoostClassifier(n_features, pool=POOLS_TO_TEST[name], alpha=1e-3, **parameters)
+
+
+def scaled_columns(pool, X, weight, scales):
+    """All explicit columns of a fitted pool over the scales of its atoms, (columns, n)."""
+    atoms = explicit(pool, X, X, weight)
+    return np.vstack([own / scale[:, None] for own, scale in zip(atoms, scales, strict=True)])
+
+
+def rounding(name, Z):
+    """What each scaled column is wrong by at most in the sums, (columns, n).
+
+    A template's by that of its code, one of 255 in the column's range and a twentieth on
+    either side; other pools compute in float32 or better.
+    """
+    range_ = np.ptp(Z, axis=1, keepdims=True)
+    return (0.0022 if "templates" in name else 2e-6) * range_ + 1e-5 * np.abs(Z) + 3e-7
+
+
+def columns_of(pool, atoms):
+    """A mask of columns from one of atoms, or None for all."""
+    widths = pool.features(range(pool.n_atoms_)).widths
+    return np.repeat(np.ones(pool.n_atoms_, dtype=bool) if atoms is None else atoms, widths)
 
 
 def by_part(pool, X, rows, edges, squares=False):
