@@ -1,5 +1,6 @@
 """What a stranger meets first: the import, the README, the version."""
 
+import multiprocessing
 import re
 import subprocess
 import sys
@@ -15,10 +16,34 @@ END = "-- end of a block --"
 NUMBER = r"\d+(\.\d+)?"
 
 
-def python(code, folder=None):
+def python(code):
     command = [sys.executable, "-c", code]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
-    return run.stdout
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def run_script():
+    """Run code as a program of its own, forked from a process that has imported the libraries."""
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    context = multiprocessing.get_context(method)
+    context.set_forkserver_preload(
+        ["matplotlib.pyplot", "numba", "sklearn.datasets", "sklearn.model_selection", "shareboost"]
+    )
+
+    def run(code, folder):
+        printed, errors = folder / "printed.txt", folder / "errors.txt"
+        start = (
+            "import os, sys\n"
+            f"os.chdir({str(folder)!r})\n"
+            f"sys.stdout, sys.stderr = open({str(printed)!r}, 'w'), open({str(errors)!r}, 'w')\n"
+        )
+        process = context.Process(target=exec, args=(start + code, {"__name__": "__main__"}))
+        process.start()
+        process.join()
+        assert process.exitcode == 0, errors.read_text()
+        return printed.read_text()
+
+    return run
 
 
 def test_import_brings_in_nothing_heavy():
@@ -62,13 +87,13 @@ def test_the_version_is_the_installed_one_and_in_the_change_log():
         "docs/tutorial.md",
     ],
 )
-def test_the_python_of_the_pages_runs_and_prints_what_they_show(page, tmp_path):
+def test_the_python_of_the_pages_runs_and_prints_what_they_show(page, run_script, tmp_path):
     """A block of text right after one of Python is what that prints."""
     text = (ROOT / page).read_text()
     blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, flags=re.S)
     assert blocks
     code = [f"{block}\nprint({END!r})" for block, _ in blocks]
-    printed = python("\n".join(code), tmp_path).split(END)
+    printed = run_script("\n".join(code), tmp_path).split(END)
     for (block, shown), found in zip(blocks, printed[:-1], strict=True):
         assert not shown or words(found) == [nearly(word) for word in words(shown)], block
 
