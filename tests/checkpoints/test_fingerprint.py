@@ -147,6 +147,7 @@ def test_texts_of_variable_width_count_by_content():
     assert digest(texts) == digest(texts[::-1].copy()[::-1]) != digest(texts[::-1])
 
 
+@pytest.mark.quiet
 def test_a_large_array_is_not_copied():
     array = np.zeros((3000, 1000))
     for laid_out in (array, np.asfortranarray(array), array[:, ::2]):

@@ -2,12 +2,9 @@
 
 import json
 import os
-import random
-import signal
 import struct
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pandas as pd
@@ -20,28 +17,65 @@ from shareboost.checkpoints.saved_run import SavedRun
 from shareboost.pools import Pieces, Stumps, Templates, Union
 
 SETTINGS = {
-    "columns": {"n_features": 25, "rule": "newton", "swap": True},
-    "stumps": {"n_features": 40, "pool": Stumps(), "validation_fraction": 0.2, "random_state": 0},
-    "templates": {"n_features": 25, "pool": Templates(30, patch_size=3, masks=2, sigma=2.0)},
+    "columns": {"n_features": 10, "rule": "newton", "swap": True},
+    "stumps": {"n_features": 10, "pool": Stumps(), "validation_fraction": 0.2, "random_state": 0},
+    "templates": {"n_features": 10, "pool": Templates(30, patch_size=3, masks=2, sigma=2.0)},
 }
+# Where runs are killed: the round, the step of its save, and the rounds that are then on disk.
+KILLS = [
+    (2, "as the file is written", 1),
+    (3, "before the file has its name", 2),
+    (3, "before the folder is synced", 3),
+    (6, "after the save", 6),
+]
 
-# What the killed process runs: it says when it is ready, and is slow enough to be killed.
+# One process imports and forks the runs that are killed: an import takes longer than a run.
 PROCESS = """
-import sys, time
+import os, signal, sys
 sys.path[:0] = [{tests!r}]
-from test_saved_run import SETTINGS, classifier, data
+from test_saved_run import KILLS, classifier, data
+from shareboost.checkpoints import file
 from shareboost.checkpoints.saved_run import SavedRun
 
 save = SavedRun.save
 
-def slowly(self, path):
-    time.sleep(0.02)
-    save(self, path)
-    print(len(path), flush=True)
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
 
-SavedRun.save = slowly
-classifier({name!r}, checkpoint={path!r}).fit(*data())
-print("done", flush=True)
+def write_half(out, header, parts):
+    out.write(file.MAGIC + header)
+    out.flush()
+    die()
+
+def fit_until(n_rounds, step):
+    saved = []
+
+    def save_and_die(self, path):
+        if not saved:
+            print(len(path), flush=True)
+        saved.append(path)
+        if len(path) == n_rounds:
+            if step == "as the file is written":
+                file._write = write_half
+            elif step == "before the file has its name":
+                os.replace = die
+            elif step == "before the folder is synced":
+                file._sync_folder = die
+        save(self, path)
+        if len(path) == n_rounds:
+            die()
+
+    SavedRun.save = save_and_die
+    classifier({name!r}, checkpoint={path!r}).fit(*data())
+
+for n_rounds, step, _ in KILLS:
+    if (run := os.fork()) == 0:
+        fit_until(n_rounds, step)
+        os._exit(0)
+    _, status = os.waitpid(run, 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+    # The next save replaces the file, and not what the link refers to.
+    os.link({path!r}, {path!r} + f", {{step}}")
 """
 
 
@@ -63,35 +97,22 @@ def bits(clf):
     return repr(rounds), clf.path_.stop_reason, clf.coef_.tobytes(), clf.intercept_.tobytes()
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that it forked")
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_killed_run_goes_on_and_ends_alike_bit_for_bit(name, tmp_path):
-    """A real process dies by SIGKILL, at random moments, 8 times a pool."""
+    """A real process dies by SIGKILL, and the next one goes on."""
     path = tmp_path / "run.checkpoint"
     script = PROCESS.format(tests=os.path.dirname(__file__), name=name, path=str(path))
-    chance = random.Random(name)
-    saved, kills = [], 0
-    while kills < 8 and (not saved or saved[-1] < SETTINGS[name]["n_features"] - 2):
-        said = said_until_killed(script, chance.uniform(0.0, 0.08))
-        assert not saved or said[0] == saved[-1] + 1, "a finished round was lost"
-        values, _ = Checkpoint(path, identity(path)).load()
-        saved.append(len(values["rounds"]) - 1)
-        assert saved[-1] >= said[-1], "a round was said to be on disk, and is not"
-        kills += 1
-    assert kills >= 7
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    first_saved = [int(n_rounds) for n_rounds in answer.stdout.split()]
+    assert first_saved == [1, *(on_disk + 1 for *_, on_disk in KILLS[:-1])]
+    for _, step, on_disk in KILLS:
+        after_kill = tmp_path / f"{path.name}, {step}"
+        values, _ = Checkpoint(after_kill, identity(after_kill)).load()
+        assert len(values["rounds"]) - 1 == on_disk, step
     resumed = classifier(name, checkpoint=path).fit(*data())
     assert bits(resumed) == bits(classifier(name).fit(*data()))
-
-
-def said_until_killed(script, seconds):
-    """Run the script; kill it so long after its first round. Return the rounds it said it saved."""
-    command = [sys.executable, "-c", script]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        first = process.stdout.readline()
-        time.sleep(seconds)
-        process.send_signal(signal.SIGKILL)
-        rest = process.stdout.read().split("\n")
-    assert process.returncode == -signal.SIGKILL
-    return [int(t) for t in [first, *rest[:-1]]]  # the last may be half a line
 
 
 def identity(path):

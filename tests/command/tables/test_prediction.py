@@ -29,6 +29,7 @@ def test_labelled_rows_are_as_narrow_as_those_to_train_on(tmp_path, values, dtyp
     assert y.tolist() == [0, 1] * 20
 
 
+@pytest.mark.quiet
 def test_labelled_rows_are_not_held_twice(tmp_path, monkeypatch):
     monkeypatch.setattr(columnar, "BLOCK_BYTES", 1 << 16)
     path = tmp_path / "test.csv"
