@@ -86,7 +86,8 @@ def _gauss(place, number, n_places, pool):
 def pieces(pool, X, X_train, weight):
     """Every radius of every centre: as many rows inside as make up a quantile's weight."""
     mean, unit = pool.coordinates_
-    quantiles = np.linspace(0.5, 0.01, pool.radii)[::-1]
+    several = not isinstance(pool.radii, int)
+    quantiles = sorted(pool.radii) if several else np.linspace(0.5, 0.01, pool.radii)[::-1]
     atoms = []
     for centre in mean + unit * pool.centres_.astype(float):
         distances = np.sqrt(((X_train - centre) ** 2).sum(axis=1))
