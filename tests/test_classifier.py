@@ -1,11 +1,9 @@
-import os
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import sklearn
+from pairs import covering
 from sklearn.base import clone
 from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -13,33 +11,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from shareboost import ShareBoostClassifier
 from shareboost.penalties import SmoothLinf1
 from shareboost.pools import Columns
-
-
-@parametrize_with_checks(
-    [ShareBoostClassifier(), ShareBoostClassifier(3, pool=Columns("maxabs"), solver="newton")]
-)
-def test_scikit_learn_checks(estimator, check):
-    check(estimator)
-
-
-def test_scikit_learns_array_api_check_passes_too():
-    """SciPy must find the variable when it is imported, so this one needs its own process."""
-    code = """
-from sklearn.utils.estimator_checks import check_estimator
-from shareboost import ShareBoostClassifier
-results = check_estimator(ShareBoostClassifier(), on_skip=None)
-print({result["status"] for result in results})
-"""
-    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
-    run = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-    )
-    assert run.stdout.strip() == "{'passed'}"
 
 
 def test_without_a_margin_it_is_multinomial_logistic_regression(problem):
@@ -76,9 +51,9 @@ def test_a_penalty_shrinks_the_weights_but_not_the_intercept(problem, penalty):
     assert np.allclose(strong_plain.predict_proba(X)[:, 1], share, atol=0.02)
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "newton"])
+@pytest.mark.parametrize("solver", ["nesterov", "newton"])
 def test_solvers_give_the_same_classifier(digits, solver):
-    X, y = digits
+    X, y = (part[:600] for part in digits)
     clf = ShareBoostClassifier(5, solver=solver, refit_tol=1e-3, tol=1e-6).fit(X, y)
     base = ShareBoostClassifier(5, refit_tol=1e-3, tol=1e-6).fit(X, y)
     assert np.array_equal(clf.selected_, base.selected_)
@@ -170,7 +145,7 @@ def test_an_unfitted_classifier_says_so(digits):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_extreme_parameters_give_finite_weights_or_one_error(solver, parameters, dtype):
     X, y = load_wine(return_X_y=True)
-    clf = ShareBoostClassifier(13, solver=solver, **parameters)
+    clf = ShareBoostClassifier(3, solver=solver, **parameters)
     try:
         clf.fit(X.astype(dtype), y)
     except FloatingPointError:
@@ -185,18 +160,16 @@ def test_a_loss_beyond_all_numbers_is_one_clear_error(digits):
         ShareBoostClassifier(3, margin=1e308).fit(X * 1e5, y)
 
 
-@pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "newton"])
-@pytest.mark.parametrize("penalty", ["l1", "linf1"])
-@pytest.mark.parametrize("alpha", [1e-3, 1e-1])
+@covering(solver=["nesterov", "newton"], penalty=["l1", "linf1"], alpha=[1e-3, 1e-1])
 def test_every_solver_copes_with_every_smooth_norm(digits, solver, penalty, alpha):
-    X, y = digits
-    clf = ShareBoostClassifier(10, solver=solver, penalty=penalty, alpha=alpha, tol=1e-3)
-    base = ShareBoostClassifier(10, penalty=penalty, alpha=alpha, tol=1e-3).fit(X, y)
+    X, y = (part[:600] for part in digits)
+    clf = ShareBoostClassifier(6, solver=solver, penalty=penalty, alpha=alpha, tol=1e-3)
+    base = ShareBoostClassifier(6, penalty=penalty, alpha=alpha, tol=1e-3).fit(X, y)
     assert clf.fit(X, y).path_.losses[-1] == pytest.approx(base.path_.losses[-1], rel=0.05)
 
 
 @pytest.mark.parametrize("solver", ["lbfgs", "nesterov", "newton"])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(2))
 def test_classes_of_most_uneven_sizes_are_refit_too(solver, seed):
     """Confidently wrong examples have slopes and no curvature: steps must shrink far."""
     rng = np.random.default_rng(seed)
@@ -207,8 +180,9 @@ def test_classes_of_most_uneven_sizes_are_refit_too(solver, seed):
     assert clf.score(X, y) > 0.99
 
 
-@pytest.mark.parametrize("margin", [1.0, 5.0])
-@pytest.mark.parametrize("counts", [[198, 1, 1], [990, 5, 5], [500, 499, 1]])
+@pytest.mark.parametrize(
+    ("counts", "margin"), [([198, 1, 1], 5.0), ([990, 5, 5], 1.0), ([500, 499, 1], 5.0)]
+)
 def test_solvers_agree_on_the_intercept_of_rare_classes(counts, margin):
     y = np.repeat(np.arange(3), counts)
     X = np.random.default_rng(0).normal(size=(len(y), 3))
