@@ -68,6 +68,7 @@ def test_labels_that_nothing_tells_give_an_index_of_about_zero():
     assert abs(found.index) < 0.1
 
 
+@pytest.mark.quiet
 def test_the_result_does_not_depend_on_the_number_of_processes(problem):
     clf = ShareBoostClassifier(4, validation_fraction=0.3, n_iter_no_change=2)  # an open seed
     one, two = (

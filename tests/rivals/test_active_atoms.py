@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import random_problem
 from naive_mixed_norm import violation
+from pairs import covering
 
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns, Groups, Products, Templates, Union
@@ -51,8 +52,7 @@ def worst(pool, X, y, norm, found, intercept=True):
     return max(missed)
 
 
-@both_norms
-@pytest.mark.parametrize("shares", [[0.5, 0.1], [0.05], [0.9, 0.8, 0.7], [0.1, 0.5], [1.5, 0.2]])
+@covering(norm=sorted(NORMS), shares=[[0.05], [0.9, 0.8, 0.7], [0.1, 0.5], [1.5, 0.2]])
 def test_minima_do_not_depend_on_the_alphas_before(norm, shares):
     X, y = random_problem(0, n=100, d=30, k=4)
     pool = Columns()
@@ -64,18 +64,18 @@ def test_minima_do_not_depend_on_the_alphas_before(norm, shares):
 
 
 @both_norms
-@pytest.mark.parametrize("few", [{"HELD_BYTES": 0}, {"MOST_TO_HOLD": 3}, {"FEWEST_TO_JOIN": 1}])
-def test_how_many_atoms_are_held_does_not_matter(norm, few, monkeypatch):
-    X, y = random_problem(1, n=100, d=30, k=4)
+def test_how_many_atoms_are_held_does_not_matter(norm, monkeypatch):
+    X, y = random_problem(1, n=80, d=20, k=3)
     whole = minima(Products(), X, y, norm, [0.5, 0.2])
-    monkeypatch.setattr(active_atoms, "FEWEST_TO_JOIN", 3)
-    for name, value in few.items():
-        monkeypatch.setattr(active_atoms, name, value)
-    pool = Products()
-    found = minima(pool, X, y, norm, [0.5, 0.2])
-    assert worst(pool, X, y, norm, found) <= 1.01e-6
-    for one, two in zip(whole, found, strict=True):
-        assert one.loss == pytest.approx(two.loss, abs=1e-4)
+    for name, value in {"HELD_BYTES": 0, "MOST_TO_HOLD": 3, "FEWEST_TO_JOIN": 1}.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(active_atoms, "FEWEST_TO_JOIN", 3)
+            patch.setattr(active_atoms, name, value)
+            pool = Products()
+            found = minima(pool, X, y, norm, [0.5, 0.2])
+        assert worst(pool, X, y, norm, found) <= 1.01e-6
+        for one, two in zip(whole, found, strict=True):
+            assert one.loss == pytest.approx(two.loss, abs=1e-4)
 
 
 def test_a_rule_that_leaves_out_too_much_is_found_out(monkeypatch):
@@ -94,13 +94,11 @@ def test_a_rule_that_leaves_out_too_much_is_found_out(monkeypatch):
         assert one.loss == pytest.approx(two.loss, abs=1e-4)
 
 
-@both_norms
-@pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize("shares", [[0.02], [0.5, 0.02], np.geomspace(0.9, 0.02, 10)], ids=len)
-@pytest.mark.parametrize(
-    "pool",
-    [Columns(), Groups(np.arange(12)), Union([Columns()])],
-    ids=["columns", "groups", "union"],
+@covering(
+    pool={"columns": Columns(), "groups": Groups(np.arange(12)), "union": Union([Columns()])},
+    shares={"one": [0.02], "two": [0.5, 0.02], "ten": np.geomspace(0.9, 0.02, 10)},
+    norm=sorted(NORMS),
+    intercept=[True, False],
 )
 def test_constant_columns_never_have_weights(norm, intercept, shares, pool):
     X, y = random_problem(0)
@@ -112,8 +110,7 @@ def test_constant_columns_never_have_weights(norm, intercept, shares, pool):
     assert worst(pool, X, y, norm, found, intercept) <= 1.01e-6
 
 
-@both_norms
-@pytest.mark.parametrize("offset", [0.0, 30.0, 900.0])
+@pytest.mark.parametrize(("norm", "offset"), [("linf1", 0.0), ("l21", 30.0), ("linf1", 900.0)])
 def test_rounding_of_float32_hides_nothing(norm, offset, monkeypatch):
     """Columns of few factors, so that many gradients nearly reach alpha, far from zero."""
     rng = np.random.default_rng(0)

@@ -94,8 +94,7 @@ def greedy_sets(columns, y, w):
     return met
 
 
-@pytest.mark.parametrize("noise", [0.5, 5.0])
-@pytest.mark.parametrize("k", [2, 3, 7])
+@pytest.mark.parametrize(("k", "noise"), [(2, 5.0), (3, 0.5), (7, 0.5), (7, 5.0)])
 def test_the_forward_search_adds_the_best_class_each_time(k, noise):
     columns, y, w = some_problem(2, n=200, k=k, n_atoms=2000, noise=noise)
     met = forward(sums_of(columns, y, w))
@@ -104,7 +103,7 @@ def test_the_forward_search_adds_the_best_class_each_time(k, noise):
     assert np.allclose([found.gain for found in met], [gain for _, gain in twin])
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_what_the_forward_search_skips_changes_nothing(seed, monkeypatch):
     columns, y, w = some_problem(seed, n=300, k=6, n_atoms=3000, noise=0.3)
     columns[500:, 2:] = np.random.default_rng(seed).random((2500, 298)) < 0.5  # tell nothing

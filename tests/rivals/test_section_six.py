@@ -19,7 +19,7 @@ def evenly_redundant_blocks(n_blocks, n_classes, zeroed):
     return np.vstack(rows), np.tile(y, n_blocks + 1), np.concatenate(weight)
 
 
-@pytest.mark.parametrize("n_blocks", [2, 5, 10, 30])
+@pytest.mark.parametrize("n_blocks", [2, 10])
 def test_the_mixed_norm_spreads_over_all_blocks_where_shareboost_needs_one(n_blocks):
     """Section 6: by Jensen's inequality all blocks alike are better than any one of them."""
     bits = 3
@@ -36,7 +36,7 @@ def test_the_mixed_norm_spreads_over_all_blocks_where_shareboost_needs_one(n_blo
     assert clf.path_.losses[-1] < share.path_.losses[-1]
 
 
-@pytest.mark.parametrize("n_blocks", [2, 5, 10])
+@pytest.mark.parametrize("n_blocks", [2, 5])
 def test_so_it_does_on_drawn_rows_at_every_alpha_that_fits_as_well_as_one_block(n_blocks):
     bits = 3
     X, y = make_redundant_blocks(n_blocks, 8, n_samples=2000, zeroed=0.1, random_state=0)
@@ -49,7 +49,7 @@ def test_so_it_does_on_drawn_rows_at_every_alpha_that_fits_as_well_as_one_block(
     assert sorted(share.selected_ % bits) == list(range(bits))
 
 
-@pytest.mark.parametrize("k", [4, 16, 64])
+@pytest.mark.parametrize("k", [4, 16])
 def test_the_mixed_norm_finds_the_shared_bits(k):
     """The first example of section 6: for some weight of the norm the bits alone are used."""
     X, y = make_shared_bits(k)
