@@ -19,8 +19,9 @@ def test_shared_bits_are_those_of_the_paper():
     assert np.array_equal(X[:4], X[4:])
 
 
-@pytest.mark.parametrize("scale", ["deviation", "maxabs"])
-@pytest.mark.parametrize("k", [4, 8, 16, 32, 64, 128, 256, 512, 1024])
+@pytest.mark.parametrize(
+    ("k", "scale"), [(4, "deviation"), (8, "maxabs"), (64, "maxabs"), (1024, "deviation")]
+)
 def test_shareboost_needs_log2_k_features_on_shared_bits(k, scale):
     X, y = make_shared_bits(k)
     bits = int(math.log2(k))
@@ -29,31 +30,27 @@ def test_shareboost_needs_log2_k_features_on_shared_bits(k, scale):
     assert clf.score(X, y) == 1.0
 
 
-ALL_K = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
-
-
 def n_used(coef):
     """Columns whose largest weight is at least a tenth of the largest of all."""
     weights = np.abs(coef).max(axis=0)
     return int((weights > 0.1 * weights.max()).sum())
 
 
-@pytest.mark.parametrize("k", ALL_K)
+@pytest.mark.parametrize("k", [4, 32, 256])
 def test_l2_regression_needs_about_k_features_on_shared_bits(k):
     X, y = make_shared_bits(k)
     peer = LogisticRegression(C=1.0, fit_intercept=False, max_iter=1000).fit(X, y)
     assert k <= n_used(peer.coef_) <= X.shape[1]
 
 
-@pytest.mark.parametrize("k", [4, 8, 16, 32, 64])
+@pytest.mark.parametrize("k", [4, 16])
 def test_l1_regression_needs_k_features_on_shared_bits(k):
     X, y = make_shared_bits(k)
     peer = LogisticRegression(l1_ratio=1.0, C=k, solver="saga", max_iter=5000, fit_intercept=False)
     assert k <= n_used(peer.fit(X, y).coef_) <= X.shape[1]
 
 
-@pytest.mark.parametrize("k", ALL_K)
-@pytest.mark.parametrize("c", [0.1, 1.0, 3.0])
+@pytest.mark.parametrize(("k", "c"), [(4, 3.0), (4, 0.1), (64, 1.0), (1024, 0.1), (1024, 3.0)])
 def test_the_l1_minimum_on_shared_bits_is_the_k_indicators(k, c):
     """c W^(f) meets the l1 problem's optimality conditions, each c for its own lambda."""
     X, y = make_shared_bits(k, n_repeats=1)
@@ -70,8 +67,7 @@ def test_the_l1_minimum_on_shared_bits_is_the_k_indicators(k, c):
     assert others.max() < penalty[0]
 
 
-@pytest.mark.parametrize("k", [8, 64])
-@pytest.mark.parametrize("c", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize(("k", "c"), [(8, 0.5), (8, 3.0), (64, 1.0)])
 def test_the_corollary_holds_on_shared_bits(k, c):
     """With L(c W^(s)) = epsilon, at most 4 r^2 c^2 / epsilon features give a loss of 2 epsilon."""
     X, y = make_shared_bits(k)
@@ -103,8 +99,7 @@ def test_redundant_blocks_are_copies_with_one_block_zeroed():
     assert np.array_equal(X, again)
 
 
-@pytest.mark.parametrize("n_blocks", [2, 5, 20])
-@pytest.mark.parametrize("k", [4, 16, 64])
+@pytest.mark.parametrize(("n_blocks", "k"), [(2, 64), (5, 16), (20, 4)])
 def test_shareboost_needs_one_blocks_worth_on_redundant_blocks(n_blocks, k):
     X, y = make_redundant_blocks(n_blocks, k, n_samples=2000, zeroed=0.1, random_state=1)
     bits = int(math.log2(k))
