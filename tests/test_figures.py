@@ -61,6 +61,7 @@ def test_mnist_with_60_templates(some_mnist):
     assert 1 - clf.score(some_mnist.X_test, some_mnist.y_test) <= 0.04
 
 
+@pytest.mark.slow
 def test_mnist_with_30_pieces(some_mnist):
     pca = PCA(50, random_state=0).fit(some_mnist.X_train / np.float32(255))
     X_train, X_test = (

@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from pairs import covering
 
 from shareboost import ShareBoostClassifier
 from shareboost import model as model_module
@@ -42,12 +43,12 @@ def test_the_model_keeps_no_training_data(digits):
     assert len(pickle.dumps(clf)) < 20_000
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
-@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, sp.csr_array], ids=str)
-@pytest.mark.parametrize(
-    "n_chosen", [3, 20]
-)  # few columns of X are taken out, of many all are read
-def test_chunks_and_ways_of_reading_change_no_score(make, dtype, n_chosen, monkeypatch):
+@covering(
+    dtype=["f4", "f8", "u1"],
+    make={"C": np.asarray, "Fortran": np.asfortranarray, "sparse": sp.csr_array},
+    n_chosen=[3, 20],  # few columns of X are taken out, of many all are read
+)
+def test_chunks_and_ways_of_reading_change_no_score(dtype, make, n_chosen, monkeypatch):
     monkeypatch.setattr(model_module, "CHUNK_ROWS", 7)
     monkeypatch.setattr(model_module, "CHUNK_BYTES", 1)
     rng = np.random.default_rng(0)

@@ -27,7 +27,7 @@ def replaced(array, value):
 
 
 def bad_fits():
-    """Return (name, parameters, change of X, y and weights, pattern of the message)."""
+    """Return (parameters, change of X and y, pattern of the message) by name."""
     bad = [
         ("0 features", {"n_features": 0}, None, r"'n_features' .* int in the range \[1.* Got 0"),
         ("-3 features", {"n_features": -3}, None, r"'n_features' .* Got -3"),
@@ -159,21 +159,11 @@ def bad_fits():
             "Feature names are only supported",
         ),
     ]
-    return [
-        pytest.param(estimator, *case[1:], id=f"{name}, {case[0]}")
-        for name, estimator in ESTIMATORS.items()
-        for case in bad
-        if name == "shareboost"
-        or (set(case[1]) <= {"class_weight"} and not (name == "jointboost" and "NaN" in case[3]))
-    ]
+    return {name: case for name, *case in bad}
 
 
-@pytest.mark.parametrize(("estimator", "parameters", "change", "message"), bad_fits())
-def test_a_bad_fit_is_refused_and_leaves_the_earlier_fit(
-    problem, estimator, parameters, change, message
-):
-    X, y = problem
-    clf = clone(estimator).fit(pd.DataFrame(X).rename(columns="c{}".format), y)
+def refused(clf, X, y, parameters, change, message):
+    """Fit as told: it is refused, and the classifier stays as it was."""
     before = clf.__dict__.copy()
     if change:
         X, y = change(X, y)
@@ -183,9 +173,27 @@ def test_a_bad_fit_is_refused_and_leaves_the_earlier_fit(
     assert pickle.dumps(clf.__dict__) == pickle.dumps(before)
 
 
-@pytest.mark.parametrize(
-    ("weight", "message"),
-    [
+@pytest.mark.parametrize("bad", bad_fits().values(), ids=bad_fits())
+def test_a_bad_fit_is_refused_and_leaves_the_earlier_fit(problem, bad):
+    X, y = problem
+    clf = ShareBoostClassifier(3).fit(pd.DataFrame(X).rename(columns="c{}".format), y)
+    refused(clf, X, y, *bad)
+
+
+@every_estimator
+def test_every_estimator_refuses_the_same_rows_labels_and_class_weights(problem, estimator):
+    X, y = problem
+    clf = clone(estimator).fit(pd.DataFrame(X).rename(columns="c{}".format), y)
+    for parameters, change, message in bad_fits().values():
+        takes_nan = isinstance(clf, JointBoostClassifier) and "NaN" in message
+        if set(parameters) <= {"class_weight"} and not takes_nan:
+            refused(clf, X, y, parameters, change, message)
+
+
+@every_estimator
+def test_bad_weights_are_refused(problem, estimator):
+    X, y = problem
+    for weight, message in [
         (lambda n: np.r_[-0.5, np.ones(n - 1)], r"sample_weight has negative values.* -0\.5"),
         (np.zeros, "sample_weight is zero for every row"),
         (lambda n: np.r_[np.nan, np.ones(n - 1)], "sample_weight contains NaN"),
@@ -194,13 +202,9 @@ def test_a_bad_fit_is_refused_and_leaves_the_earlier_fit(
         (lambda n: np.ones(n - 1), r"sample_weight\.shape == \(149,\), expected \(150,\)"),
         (lambda n: np.ones((n, 2)), "[Ss]ample.weight.* 1D"),
         (lambda n: np.r_[1.0, np.zeros(n - 1)], "y has only one class of positive weight"),
-    ],
-)
-@every_estimator
-def test_bad_weights_are_refused(problem, estimator, weight, message):
-    X, y = problem
-    with pytest.raises(ValueError, match=message):
-        clone(estimator).fit(X, y, sample_weight=weight(len(y)))
+    ]:
+        with pytest.raises(ValueError, match=message):
+            clone(estimator).fit(X, y, sample_weight=weight(len(y)))
 
 
 @every_estimator
@@ -233,10 +237,9 @@ def test_n_features_is_a_maximum(problem):
     assert "exhausted" in clf.path_.stop_reason
 
 
-@pytest.mark.parametrize("labels", [["a", "b"], [True, False], [-1, 5], [0.0, 2.0], ["b", "ä"]])
 @every_estimator
-def test_labels_of_one_type_are_fine(problem, estimator, labels):
+def test_labels_of_one_type_are_fine(problem, estimator):
     X, y = problem
-    y = [labels[q % 2] for q in y]
-    clf = clone(estimator).fit(X, y)
-    assert sorted(clf.classes_) == sorted(labels)
+    for labels in (["a", "b"], [True, False], [-1, 5], [0.0, 2.0], ["b", "ä"]):
+        clf = clone(estimator).fit(X, [labels[q % 2] for q in y])
+        assert sorted(clf.classes_) == sorted(labels)
