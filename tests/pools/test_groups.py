@@ -6,13 +6,15 @@ import pytest
 import scipy.sparse as sp
 
 from shareboost import ShareBoostClassifier
+from shareboost.choice.select import RULES
 from shareboost.path import StopReason
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 
 
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
-@pytest.mark.parametrize("choice", ["sum", "mean"])
+@pytest.mark.parametrize(
+    ("choice", "make"), [("sum", np.asarray), ("mean", sp.csr_array)], ids=["sum", "mean, sparse"]
+)
 def test_a_group_is_chosen_whole_by_its_columns_norms(problem, make, choice):
     X, y = problem
     clf = ShareBoostClassifier(2, groups=GROUPS, group_choice=choice, alpha=0).fit(make(X), y)
@@ -44,7 +46,7 @@ def test_normalised_groups_do_not_favour_the_large():
     assert ShareBoostClassifier(1, groups=groups, group_choice="mean").fit(X, y).selected_[0] == 1
 
 
-@pytest.mark.parametrize("rule", ["gradient", "newton", "line_search", "column", "refit"])
+@pytest.mark.parametrize("rule", RULES)
 def test_groups_of_one_column_are_the_columns(problem, rule):
     X, y = problem
     plain = ShareBoostClassifier(4, rule=rule).fit(X, y)

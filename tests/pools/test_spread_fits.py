@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from cut_rows import Cut
-from every_pool import POOLS_TO_TEST, every_pool, fitted, some_digits
+from every_pool import POOLS_TO_TEST, fitted, some_digits
+from pairs import covering
 from sklearn.base import clone
 
 from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Union
@@ -10,7 +11,8 @@ from shareboost.pools import base as pools_base
 from shareboost.pools import table as pools_table
 from shareboost.pools.table import Whole
 
-makers = pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+MAKERS = {"dense": np.asarray, "sparse": sp.csr_array}
+makers = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 
 
 def assert_alike(found, truth, rtol=1e-11):
@@ -36,30 +38,27 @@ def assert_alike(found, truth, rtol=1e-11):
         assert found == truth
 
 
-@every_pool
-@makers
-@pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_pool_learns_from_blocks_what_it_learns_from_all_rows(name, make, centred, seed):
+@covering(
+    name=list(POOLS_TO_TEST),
+    make=MAKERS,
+    centred={"centred": True, "about zero": False},
+    weighted={"weighted": True, "unweighted": False},
+)
+def test_a_pool_learns_from_blocks_what_it_learns_from_all_rows(name, make, centred, weighted):
     X, _, _, weight = some_digits()
-    weight = None if seed else weight
-    table = Cut(make(X), weight, n_blocks=2 + 4 * seed, seed=seed)
-    found = clone(POOLS_TO_TEST[name]).fit_spread(table, centred)
-    assert_alike(found, fitted(name, make(X), weight, centred))
+    X, weight = make(X), weight if weighted else None
+    truth = fitted(name, X, weight, centred)
+    for table in (
+        Cut(X, weight, n_blocks=2 if weighted else 6, seed=int(weighted)),
+        Whole(X, np.ones(120) if weight is None else weight),
+    ):
+        assert_alike(clone(POOLS_TO_TEST[name]).fit_spread(table, centred), truth)
 
 
-@every_pool
-@makers
-def test_a_table_of_one_array_is_the_same_as_the_array(name, make):
-    X, _, _, weight = some_digits()
-    found = clone(POOLS_TO_TEST[name]).fit_spread(Whole(make(X), weight))
-    assert_alike(found, fitted(name, make(X), weight))
-
-
-@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
-def test_a_sample_of_rows_comes_in_their_order(kind):
+def test_a_sample_of_rows_comes_in_their_order():
     X, weight = np.arange(1.0, 201.0).reshape(100, 2), np.arange(100.0)
-    for table in (Whole(X, weight), Cut(X, weight), Whole(sp.coo_array(X).asformat(kind), weight)):
+    stored = [Whole(sp.coo_array(X).asformat(kind), weight) for kind in ("csr", "csc", "coo")]
+    for table in (Whole(X, weight), Cut(X, weight), *stored):
         rows, own = table.sample(30, np.random.RandomState(3))
         rows = rows.toarray() if table.sparse else rows
         assert (np.diff(own) > 0).all()
@@ -68,12 +67,14 @@ def test_a_sample_of_rows_comes_in_their_order(kind):
         assert table.sample(100, np.random.RandomState(3))[1].tolist() == weight.tolist()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64, np.bool_])
-@makers
-@pytest.mark.parametrize("pool", [Columns(), Products(), Stumps()], ids=lambda pool: str(pool))
+@covering(
+    dtype=["f4", "u1", "i8", "?"],
+    make=MAKERS,
+    pool=[Columns(), Products(), Stumps()],
+)
 def test_all_types_of_numbers_come_in_blocks_too(dtype, make, pool):
     X = some_digits()[0].astype(dtype)
-    X = make(X.astype(np.uint8) if dtype == np.bool_ and make is sp.csr_array else X)
+    X = make(X.astype(np.uint8) if dtype == "?" and make is sp.csr_array else X)
     assert_alike(clone(pool).fit_spread(Cut(X)), clone(pool).fit(X))
 
 

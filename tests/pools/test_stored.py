@@ -21,8 +21,10 @@ def test_entries_given_twice_are_added():
     assert X.nnz == 3  # the caller's stays as it was
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.int8, np.bool_, np.float32])
-@pytest.mark.parametrize("share", [0.1, 0.9])
+@pytest.mark.parametrize(
+    ("kind", "share"),
+    [("u1", 0.1), ("u1", 0.9), ("i1", 0.9), ("?", 0.1), ("f4", 0.9)],
+)
 def test_columns_of_mostly_one_value_give_the_same_statistics(kind, share):
     """Stored without that value or not: it is only a matter of speed."""
     rng = np.random.default_rng(3)
@@ -31,7 +33,7 @@ def test_columns_of_mostly_one_value_give_the_same_statistics(kind, share):
     found = []
     for stored in (True, False):
         pool = Stumps().fit(X)
-        if kind != np.bool_:
+        if kind != "?":
             assert pool.stored_ == (share > 0.5)
         pool.stored_ = stored
         data, rows = pool.encode(X, slice(0, 400)), pool.prepare(residual)

@@ -96,8 +96,11 @@ def test_constant_columns_make_no_stump(problem):
     assert clf.coef_.shape == (4, 0)
 
 
-@pytest.mark.parametrize("max_bins", [256, None])
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    ("max_bins", "make"),
+    [(256, sp.csr_array), (None, np.asarray)],
+    ids=["bins of sparse rows", "every threshold of dense rows"],
+)
 def test_a_run_equals_the_naive_reference_on_explicit_stumps(problem, max_bins, make):
     X, y = problem
     X = np.round(X[:, :6] * 4) / 4
@@ -110,6 +113,7 @@ def test_a_run_equals_the_naive_reference_on_explicit_stumps(problem, max_bins, 
     assert np.allclose(clf.path_.losses, losses, rtol=1e-4)
 
 
+@pytest.mark.quiet
 @pytest.mark.parametrize("max_bins", [256, None])
 def test_sparse_rows_never_become_dense(max_bins):
     rng = np.random.default_rng(0)
@@ -131,22 +135,21 @@ def test_integers_are_compared_as_numbers_of_any_size():
     assert pool.features([0, 1]).columns(X).tolist() == [[0, 1], [0, 0], [1, 1]]
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.bool_])
-def test_small_integers_go_through_a_table(dtype):
-    X = np.array([[0, 1], [1, 1], [1, 0], [0, 0]]).astype(dtype)
-    X[0, 0] = np.array(-3).astype(dtype) if dtype != np.bool_ else True
-    pool = Stumps().fit(X)
-    block = pool.encode(X, slice(0, 4))
-    for atom in range(pool.n_atoms_):
-        assert np.array_equal(pool.columns(block, atom)[0], pool.features([atom]).columns(X)[:, 0])
+def test_small_integers_go_through_a_table():
+    for dtype in (np.int8, np.uint8, np.bool_):
+        X = np.array([[-3, 1], [1, 1], [1, 0], [0, 0]]).astype(dtype)
+        pool = Stumps().fit(X)
+        block, features = pool.encode(X, slice(0, 4)), pool.features(range(pool.n_atoms_))
+        columns = [pool.columns(block, atom)[0] for atom in range(pool.n_atoms_)]
+        assert np.array_equal(np.array(columns).T, features.columns(X))
 
 
-@pytest.mark.parametrize("max_bins", [0, 1, -4, 2.5, "many"])
-def test_bins_that_cannot_be_are_refused(max_bins):
-    with pytest.raises(
-        ValueError, match=r"max_bins=.* for Stumps: it takes an integer of at least 2"
-    ):
-        Stumps(max_bins).fit(np.eye(3))
+def test_bins_that_cannot_be_are_refused():
+    for max_bins in (0, 1, -4, 2.5, "many"):
+        with pytest.raises(
+            ValueError, match=r"max_bins=.* for Stumps: it takes an integer of at least 2"
+        ):
+            Stumps(max_bins).fit(np.eye(3))
 
 
 def test_an_unknown_scale_is_refused():
@@ -154,7 +157,7 @@ def test_an_unknown_scale_is_refused():
         Stumps(scale="std").fit(np.eye(3))
 
 
-@pytest.mark.parametrize("max_bins", [2, 16, 256, None])
+@pytest.mark.parametrize("max_bins", [2, 16, None])
 def test_missing_values_have_a_stump_however_many_values_there_are(max_bins):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(5000, 1))
