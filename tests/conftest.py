@@ -1,4 +1,5 @@
 import os
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,24 @@ if _BESIDE.is_dir():
 @pytest.fixture(scope="session")
 def digits():
     return load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="session")
+def fitted_model(digits):
+    """Return the classifier of the pool of a name, trained on the first 500 digits.
+
+    Each is fitted once for all tests, which must leave it as it is.
+    """
+    from exported_pools import ALL_POOLS
+
+    from shareboost import ShareBoostClassifier
+
+    @cache
+    def fitted(name):
+        X, y = digits
+        return ShareBoostClassifier(12, pool=ALL_POOLS[name], alpha=1e-3).fit(X[:500], y[:500])
+
+    return fitted
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from every_pool import POOLS_TO_TEST
-from sklearn.datasets import load_iris
 
 from shareboost.pools import Columns, Templates, Union
 
@@ -29,13 +28,6 @@ ALIKE = {
 FORMS = [name for name in ALL_POOLS if name not in ALIKE]
 
 every_form = pytest.mark.parametrize("name", FORMS)
-all_pools = pytest.mark.parametrize("name", ALL_POOLS)
-
-
-def far_iris(offset, dtype):
-    """Irises whose columns are far from zero, and their labels."""
-    X, y = load_iris(return_X_y=True)
-    return (X + offset).astype(dtype), y
 
 
 def assert_near(found, expected, rtol=1e-5):

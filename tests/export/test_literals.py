@@ -21,21 +21,21 @@ def odd_numbers(dtype, n):
 
 
 @needs_node
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("n", [0, 7, FEW, 5000])
-def test_floats_are_the_same_to_the_bit(dtype, n, tmp_path):
-    values = odd_numbers(dtype, n)
-    text = floats(values)
-    assert ("Array([" in text) == (n <= FEW)
-    script = f"const found = {text};\n{code.FLOAT32}{code.FLOAT64}"
-    bits = run(
-        script + "console.log(JSON.stringify([found.constructor.name, "
-        "Array.from(new Uint8Array(found.buffer))]))",
+def test_floats_are_the_same_to_the_bit(tmp_path):
+    arrays = [
+        odd_numbers(dtype, n) for dtype in (np.float32, np.float64) for n in (0, 7, FEW, 5000)
+    ]
+    texts = [floats(values) for values in arrays]
+    printed = run(
+        f"const found = [{', '.join(texts)}];\n{code.FLOAT32}{code.FLOAT64}"
+        "console.log(JSON.stringify(found.map((values) => [values.constructor.name, "
+        "Array.from(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))])));",
         tmp_path,
     )
-    name, found = json.loads(bits)
-    assert name == f"Float{8 * values.itemsize}Array"
-    assert bytes(found) == values.tobytes()
+    for values, text, (name, found) in zip(arrays, texts, json.loads(printed), strict=True):
+        assert ("Array([" in text) == (values.size <= FEW)
+        assert name == f"Float{8 * values.itemsize}Array"
+        assert bytes(found) == values.tobytes()
 
 
 @needs_node

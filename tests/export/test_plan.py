@@ -3,37 +3,34 @@
 import naive_plan
 import numpy as np
 import pytest
-from every_pool import NotExported, classifier, every_pool, some_digits
+from every_pool import NotExported, some_digits
+from exported_pools import ALL_POOLS
+from hypothesis import example, given
+from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from shareboost import ShareBoostClassifier
 from shareboost.export.plan import Matches, Reads, Thresholds, plan_of
-from shareboost.pools import Columns, Templates, Union
+from shareboost.pools import Templates
 
 
-@every_pool
-@pytest.mark.parametrize("t", [0, 1, 5])
-def test_a_plan_has_the_scores_of_its_model(name, t):
-    X, y, _, _ = some_digits()
-    clf = classifier(5, name).fit(X, y).at(t)
-    plan = plan_of(clf)
-    np.testing.assert_allclose(
-        naive_plan.scores(plan, X[:20]), clf.decision_function(X[:20]), rtol=1e-4, atol=1e-5
-    )
-    places = np.concatenate([np.empty(0, int), *(part.places for part in plan.parts)])
-    np.testing.assert_array_equal(np.sort(places), np.arange(plan.n_columns))
+@pytest.mark.parametrize("name", ALL_POOLS)
+def test_a_plan_has_the_scores_of_its_model(name, fitted_model, digits):
+    X = digits[0][:15]
+    for t in (0, 1, len(fitted_model(name).path_)):
+        clf = fitted_model(name).at(t)
+        plan = plan_of(clf)
+        np.testing.assert_allclose(
+            naive_plan.scores(plan, X), clf.decision_function(X), rtol=1e-4, atol=1e-5
+        )
+        places = np.concatenate([np.empty(0, int), *(part.places for part in plan.parts)])
+        np.testing.assert_array_equal(np.sort(places), np.arange(plan.n_columns))
 
 
-def test_a_union_of_templates_dissolves_into_its_parts():
-    X, y, _, _ = some_digits()
-    pool = Union([Columns(), Templates(5, patch_size=3, masks=2, sigma=2.0)])
-    clf = ShareBoostClassifier(8, pool=pool).fit(X, y)
-    plan = plan_of(clf)
+def test_a_union_of_templates_dissolves_into_its_parts(fitted_model):
+    plan = plan_of(fitted_model("union, templates"))
     assert {type(part) for part in plan.parts} == {Reads, Matches}
-    np.testing.assert_allclose(
-        naive_plan.scores(plan, X[:20]), clf.decision_function(X[:20]), rtol=1e-4, atol=1e-5
-    )
 
 
 def test_templates_and_masks_are_listed_once():
@@ -57,7 +54,10 @@ def test_columns_far_from_zero_are_read_less_their_centre():
     np.testing.assert_allclose(naive_plan.scores(plan, X), clf.decision_function(X), rtol=1e-6)
 
 
-@pytest.mark.parametrize("threshold", [0.1, -0.1, 1 / 3, 1e-50, -1e-50, 2.0, 16777217.0])
+@given(st.floats(-1e38, 1e38))
+@example(1e-50)
+@example(-1e-50)
+@example(16777217.0)
 def test_float32_thresholds_test_float32_numbers_alike(threshold):
     tests = Thresholds(np.arange(1), np.arange(1), np.array([threshold]))
     near = np.float32(threshold)

@@ -10,25 +10,22 @@ from shareboost.export import quantization_loss, to_c
 
 
 @every_form
-def test_float32_loses_nothing_and_int16_hardly_anything(name, fit, digits):
-    X, y = digits[0][500:1000], digits[1][500:1000]
-    exact = quantization_loss(fit(name), X, y, weights="float32")
-    assert (exact.changed, exact.loss) == (0, 0.0)
-    assert exact.accuracy == pytest.approx(fit(name).score(X, y))
-    assert quantization_loss(fit(name), X, y, weights="int16").changed <= 2
-
-
-@every_form
-def test_int8_keeps_the_accuracy_of_every_pool(name, fit, digits):
-    loss = quantization_loss(fit(name), digits[0][500:], digits[1][500:], weights="int8")
-    assert loss.changed < 0.03 * loss.n_samples
-    assert loss.loss < 0.01
-
-
-def test_the_header_states_the_loss(fit, digits):
+def test_quantised_weights_keep_the_accuracy_of_every_pool(name, fitted_model, digits):
     X, y = digits[0][500:], digits[1][500:]
-    header = to_c(fit("columns"), weights="int8", data=(X, y))
-    assert str(quantization_loss(fit("columns"), X, y)) in header
+    clf = fitted_model(name)
+    exact = quantization_loss(clf, X, y, weights="float32")
+    assert (exact.changed, exact.loss) == (0, 0.0)
+    assert exact.accuracy == pytest.approx(clf.score(X, y))
+    assert quantization_loss(clf, X, y, weights="int16").changed <= 2
+    coarse = quantization_loss(clf, X, y, weights="int8")
+    assert coarse.changed < 0.03 * coarse.n_samples
+    assert coarse.loss < 0.01
+
+
+def test_the_header_states_the_loss(fitted_model, digits):
+    X, y = digits[0][500:], digits[1][500:]
+    header = to_c(fitted_model("columns"), weights="int8", data=(X, y))
+    assert str(quantization_loss(fitted_model("columns"), X, y)) in header
 
 
 def test_frames_and_sparse_rows_are_measured_too(digits):
@@ -41,13 +38,13 @@ def test_frames_and_sparse_rows_are_measured_too(digits):
     assert quantization_loss(clf, sp.csr_array(X), y) == quantization_loss(clf, X, y) == found
 
 
-def test_labels_of_another_shape_are_refused(fit, digits):
+def test_labels_of_another_shape_are_refused(fitted_model, digits):
     with pytest.raises(ValueError, match="y has the shape"):
-        quantization_loss(fit("columns"), digits[0], digits[1][:5])
+        quantization_loss(fitted_model("columns"), digits[0], digits[1][:5])
     with pytest.raises(ValueError, match="weights='int4'"):
-        quantization_loss(fit("columns"), digits[0], digits[1], weights="int4")
+        quantization_loss(fitted_model("columns"), digits[0], digits[1], weights="int4")
 
 
-def test_small_weights_take_less(fit):
-    sizes = [len(to_c(fit("pieces"), weights=w)) for w in ("float32", "int16", "int8")]
+def test_small_weights_take_less(fitted_model):
+    sizes = [len(to_c(fitted_model("pieces"), weights=w)) for w in ("float32", "int16", "int8")]
     assert np.all(np.diff(sizes) < 0)

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from pairs import covering
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
@@ -24,11 +25,11 @@ def registered():
     register_skl2onnx()
 
 
-@pytest.fixture(params=["int", "str"])
-def iris(request):
+@pytest.fixture
+def iris():
+    """Irises and their names."""
     data = load_iris()
-    y = data.target if request.param == "int" else data.target_names[data.target]
-    return data.data.astype(np.float32), y
+    return data.data.astype(np.float32), data.target_names[data.target]
 
 
 def run(model, inputs):
@@ -44,18 +45,20 @@ def assert_alike(pipeline, X, found):
     np.testing.assert_allclose(probabilities, pipeline.predict_proba(X), rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "clf",
-    [
-        ShareBoostClassifier(3),
-        ShareBoostClassifier(3, pool="stumps"),
-        ShareBoostCV(n_features=3, cv=2),
-        OneVsRestGreedyClassifier(3),
-    ],
+@covering(
+    clf={
+        "columns": ShareBoostClassifier(3),
+        "stumps": ShareBoostClassifier(3, pool="stumps"),
+        "search": ShareBoostCV(n_features=3, cv=2),
+        "rival": OneVsRestGreedyClassifier(3),
+    },
+    target_opset=[None, 17],
+    labels=["numbers", "names"],
 )
-@pytest.mark.parametrize("target_opset", [None, 17])
-def test_a_pipeline_with_a_scaler(clf, target_opset, iris):
+def test_a_pipeline_with_a_scaler(clf, target_opset, labels, iris):
     X, y = iris
+    if labels == "numbers":
+        y = np.unique(y, return_inverse=True)[1]
     pipeline = Pipeline([("scale", StandardScaler()), ("clf", clf)]).fit(X, y)
     options = {id(clf): {"zipmap": False}}
     model = skl2onnx.to_onnx(pipeline, X[:1], options=options, target_opset=target_opset)

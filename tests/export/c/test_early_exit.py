@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compiled_c import Compiled, needs_gcc
+from compiled_c import compiled, needs_gcc
 from exported_pools import assert_near, every_form
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,25 +18,10 @@ from shareboost.pools import Templates
 
 
 @needs_gcc
-@every_form
-@pytest.mark.parametrize("weights", ["float32", "int8"])
-def test_both_forms_give_the_same_class(name, weights, fit, digits, tmp_path):
-    noise = np.random.default_rng(0).uniform(0, 16, size=(500, 64))
-    X = np.vstack([digits[0], noise, noise > 8, np.zeros((1, 64))]).astype(np.float32)
-    lanes = 3 if "templates" in name else 112
-    full = Compiled(to_c(fit(name), weights=weights), tmp_path / "full")
-    header = to_c(fit(name), weights=weights, early_exit=True, input_range=(0.0, 16.0), lanes=lanes)
-    early = Compiled(header, tmp_path / "early")
-    np.testing.assert_array_equal(early.predict(X), full.predict(X))
-    assert_near(early.scores(X), full.scores(X), rtol=1e-6)
-
-
-@needs_gcc
 def test_early_exit_skips_features(digits, tmp_path):
     X, y = digits[0].astype(np.float32), digits[1]
     clf = ShareBoostClassifier(60, pool="stumps").fit(X[:900], y[:900])
-    full = Compiled(to_c(clf), tmp_path / "full")
-    early = Compiled(to_c(clf, early_exit=True), tmp_path / "early")
+    full, early = compiled(tmp_path, (clf, {}), (clf, {"early_exit": True}))
     counts = np.array([(early.count(row), full.count(row)) for row in X[900:1100]])
     assert np.all(counts[:, 0] <= counts[:, 1])
     assert counts[:, 0].mean() < 0.9 * counts[:, 1].mean()
@@ -48,23 +33,22 @@ def test_few_features_of_many_classes_are_checked_too(tmp_path):
     X = rng.normal(size=(1200, 8))
     y = np.digitize(X[:, 0], [-0.5, 0.5]) + 3 * np.arange(1200) % 24
     clf = ShareBoostClassifier(8, alpha=1e-3).fit(X, y)
-    header = to_c(clf, early_exit=True, input_range=(-5, 5))
-    assert "_rest[" in header
-    single = X.astype(np.float32)
-    full, early = Compiled(to_c(clf), tmp_path / "f"), Compiled(header, tmp_path / "e")
-    np.testing.assert_array_equal(full.predict(single), early.predict(single))
+    early_exit = {"early_exit": True, "input_range": (-5, 5)}
+    assert "_rest[" in to_c(clf, **early_exit)
+    full, early = compiled(tmp_path, (clf, {}), (clf, early_exit))
+    np.testing.assert_array_equal(full.predict(X), early.predict(X))
 
 
 @needs_gcc
-def test_bytes_need_no_range(fit, digits, tmp_path):
-    X = digits[0].astype(np.uint8)
-    early = Compiled(to_c(fit("columns"), early_exit=True, input_type="uint8"), tmp_path, "uint8")
-    np.testing.assert_array_equal(early.predict(X), fit("columns").predict(X))
+def test_bytes_need_no_range(fitted_model, digits, tmp_path):
+    clf = fitted_model("columns")
+    (early,) = compiled(tmp_path, (clf, {"early_exit": True, "input_type": "uint8"}))
+    np.testing.assert_array_equal(early.predict(digits[0]), clf.predict(digits[0]))
 
 
 @every_form
-def test_no_feature_adds_more_than_its_bound(name, fit, digits):
-    layout = layout_of(plan_of(fit(name)), Form("shareboost", "float32", "float32"))
+def test_no_feature_adds_more_than_its_bound(name, fitted_model, digits):
+    layout = layout_of(plan_of(fitted_model(name)), Form("shareboost", "float32", "float32"))
     low, high = np.zeros(64), np.full(64, 16.0)
     for step, weights in zip(layout.steps, layout.decoded, strict=True):
         if step.kind == "matches":
@@ -107,20 +91,37 @@ class FakeBall:
         self.tables = {"centres": centre, "radii": squared}
 
 
+def assert_places_are_skipped(clf, X, folder):
+    """Check every class, with templates in many lanes and in one, and what one lane counts."""
+    expected = clf.decision_function(X.astype(np.float32))
+    headers = compiled(
+        folder,
+        *(
+            (clf, {"input_type": "uint8", "early_exit": early_exit, "lanes": lanes})
+            for early_exit, lanes in ((False, 112), (True, 112), (True, 1))
+        ),
+        flags=("-O2",),
+    )
+    for header in headers:
+        np.testing.assert_array_equal(header.predict(X), expected.argmax(axis=1))
+    full, _, one = (np.mean([header.count(row) for row in X[:100]]) for header in headers)
+    assert_near(headers[-1].scores(X), expected)
+    assert one < 0.8 * full
+
+
 @needs_gcc
+def test_places_of_large_images_are_skipped(digits, tmp_path):
+    enlarged = np.kron(digits[0].reshape(-1, 8, 8), np.ones((3, 3))).reshape(-1, 24 * 24)
+    pool = Templates(10, n_patches=1000)
+    clf = ShareBoostClassifier(10, pool=pool, alpha=1e-3).fit(enlarged[:300], digits[1][:300])
+    assert_places_are_skipped(clf, enlarged[900:1000], tmp_path)
+
+
+@needs_gcc
+@pytest.mark.slow
 def test_every_answer_on_mnist_stays_and_places_are_skipped(data_set, tmp_path):
     data = data_set("mnist")
     pool = Templates(60, n_patches=5_000)
     clf = ShareBoostClassifier(25, pool=pool, alpha=1e-4)
     clf.fit(data.X_train[:600], data.y_train[:600])
-    X = data.X_test
-    expected = clf.decision_function(X.astype(np.float32))
-    counts = []
-    for early_exit, lanes in ((False, 112), (True, 112), (True, 1)):
-        header = to_c(clf, input_type="uint8", early_exit=early_exit, lanes=lanes)
-        folder = tmp_path / f"{early_exit}{lanes}"
-        compiled = Compiled(header, folder, "uint8", flags=("-O2",))
-        np.testing.assert_array_equal(compiled.predict(X), expected.argmax(axis=1))
-        counts.append(np.mean([compiled.count(row) for row in X[:100]]))
-    assert_near(compiled.scores(X), expected)
-    assert counts[2] < 0.8 * counts[0]
+    assert_places_are_skipped(clf, data.X_test, tmp_path)

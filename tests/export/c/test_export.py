@@ -1,11 +1,12 @@
 """A C header computes what its model does, whatever the pool, with no warning."""
 
+import re
 import subprocess
 
 import numpy as np
 import pytest
-from compiled_c import WARNINGS, Compiled, needs_gcc, needs_gxx
-from exported_pools import all_pools, assert_near, every_form, far_iris
+from compiled_c import WARNINGS, compiled, needs_gcc, needs_gxx
+from exported_pools import assert_near, every_form
 from sklearn.datasets import load_iris
 
 from shareboost import ShareBoostClassifier
@@ -14,53 +15,71 @@ from shareboost.export.c.layout import layout_of
 from shareboost.export.c.simulation import scores as simulated
 from shareboost.export.c.step import Form
 from shareboost.export.plan import plan_of
-from shareboost.pools import Products, Stumps, Templates
-
-
-@needs_gcc
-@all_pools
-def test_scores_and_classes_are_those_of_python(name, fit, digits, tmp_path):
-    X = digits[0].astype(np.float32)
-    for t in (0, 1, len(fit(name).path_)):
-        clf = fit(name).at(t)
-        compiled = Compiled(to_c(clf), tmp_path / str(t))
-        expected = clf.decision_function(X)
-        assert_near(compiled.scores(X), expected)
-        np.testing.assert_array_equal(clf.classes_[compiled.predict(X)], clf.predict(X))
 
 
 @needs_gcc
 @every_form
-@pytest.mark.parametrize("weights", ["int16", "int8"])
-def test_quantised_headers_compute_what_is_simulated(name, weights, fit, digits, tmp_path):
-    X = digits[0].astype(np.float32)
-    compiled = Compiled(to_c(fit(name), weights=weights), tmp_path)
-    layout = layout_of(plan_of(fit(name)), Form("shareboost", weights, "float32"))
-    assert_near(compiled.scores(X), simulated(layout, X), rtol=2e-5)
+def test_a_header_computes_what_its_model_does(name, fitted_model, digits, tmp_path):
+    """With few features or many, any weights, early exit or none, and rows of bytes."""
+    clf, (X, _) = fitted_model(name), digits
+    rng = np.random.default_rng(0)
+    noise = rng.uniform(0, 16, size=(500, 64))
+    rows = np.vstack([X, noise, noise > 8, np.zeros((1, 64))]).astype(np.float32)
+    early = {
+        "early_exit": True,
+        "input_range": (0.0, 16.0),
+        "lanes": 3 if "templates" in name else 112,
+    }
+    none, one, full, bytes_, int16, int8, early_full, early_int8 = compiled(
+        tmp_path,
+        (clf.at(0), {}),
+        (clf.at(1), {}),
+        (clf, {}),
+        (clf, {"input_type": "uint8"}),
+        (clf, {"weights": "int16"}),
+        (clf, {"weights": "int8"}),
+        (clf, early),
+        (clf, {"weights": "int8", **early}),
+    )
+    X = X.astype(np.float32)
+    for model, header in ((clf.at(0), none), (clf.at(1), one), (clf, full), (clf, bytes_)):
+        assert_near(header.scores(X), model.decision_function(X))
+        np.testing.assert_array_equal(model.classes_[header.predict(X)], model.predict(X))
+    for weights, header in (("int16", int16), ("int8", int8)):
+        layout = layout_of(plan_of(clf), Form("shareboost", weights, "float32"))
+        assert_near(header.scores(X), simulated(layout, X), rtol=2e-5)
+    for header, other in ((full, early_full), (int8, early_int8)):
+        np.testing.assert_array_equal(other.predict(rows), header.predict(rows))
+        assert_near(other.scores(rows), header.scores(rows), rtol=1e-6)
 
 
 @needs_gcc
-@pytest.mark.parametrize("name", ["columns", "stumps", "products", "pieces", "templates"])
-def test_images_may_come_as_bytes(name, fit, digits, tmp_path):
-    X = digits[0].astype(np.uint8)
-    compiled = Compiled(to_c(fit(name), input_type="uint8"), tmp_path, "uint8")
-    assert_near(compiled.scores(X), fit(name).decision_function(X.astype(np.float32)))
-
-
-@needs_gcc
-@every_form
-def test_headers_run_clean_under_sanitizers(name, fit, digits, tmp_path):
-    header = to_c(fit(name), early_exit=True, input_range=(0, 16), lanes=3)
-    (tmp_path / "model.h").write_text(header)
+def test_headers_run_clean_under_sanitizers(fitted_model, digits, tmp_path):
+    """Headers of every kind of feature, in one program because it takes long to compile."""
+    names = (*("columns", "stumps", "products", "pieces", "pieces, paper"), "union, templates")
+    names += ("templates, colour",)
+    calls = ""
+    for number, name in enumerate(names):
+        header = to_c(
+            fitted_model(name),
+            name=f"model{number}",
+            early_exit=True,
+            input_range=(0, 16),
+            lanes=3,
+        )
+        (tmp_path / f"model{number}.h").write_text(header)
+        calls += f"        sum += model{number}_predict(x);\n"
+        calls += f"        model{number}_scores(x, scores);\n"
+    includes = "".join(f'#include "model{number}.h"\n' for number in range(len(names)))
     rows = digits[0][:3].ravel()
     (tmp_path / "main.c").write_text(
-        '#include "model.h"\n#include <stdlib.h>\n'
+        f"{includes}#include <stdlib.h>\n"
         f"static const float rows[] = {{{','.join(map(str, rows))}}};\n"
         "int main(void)\n{\n    float *x = malloc(64 * sizeof *x), scores[10];\n"
         "    int i, j, sum = 0;\n    if (!x)\n        return 1;\n"
         "    for (i = 0; i < 3; ++i) {\n"
         "        for (j = 0; j < 64; ++j)\n            x[j] = rows[i * 64 + j];\n"
-        "        sum += shareboost_predict(x);\n        shareboost_scores(x, scores);\n    }\n"
+        f"{calls}    }}\n"
         "    free(x);\n    return sum < 0;\n}\n"
     )
     sanitize = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -71,11 +90,13 @@ def test_headers_run_clean_under_sanitizers(name, fit, digits, tmp_path):
 
 @needs_gcc
 @needs_gxx
-def test_headers_are_c_and_cpp_and_may_be_included_twice(fit, tmp_path):
+def test_headers_are_c_and_cpp_and_may_be_included_twice(fitted_model, tmp_path):
     (tmp_path / "model.h").write_text(
-        to_c(fit("union, templates"), early_exit=True, input_range=(0, 16))
+        to_c(fitted_model("union, templates"), early_exit=True, input_range=(0, 16))
     )
-    (tmp_path / "other.h").write_text(to_c(fit("pieces, paper"), name="other", weights="int8"))
+    (tmp_path / "other.h").write_text(
+        to_c(fitted_model("pieces, paper"), name="other", weights="int8")
+    )
     both = '#include "model.h"\n#include "other.h"\n#include "model.h"\n'
     call = "(const float *x) { return shareboost_predict(x) + other_predict(x); }\n"
     (tmp_path / "one.c").write_text(f"{both}int one(const float *x);\nint one{call}")
@@ -99,31 +120,9 @@ def test_labels_and_names_cannot_break_out(digits, tmp_path):
     evil = ["a*/ int", '"\\', "??/\n#error é"]
     frame = pandas.DataFrame(X, columns=[f'*/ #error "\\{i}\n??/é' for i in range(64)])
     clf = ShareBoostClassifier(5).fit(frame, np.array(evil)[y])
-    compiled = Compiled(to_c(clf), tmp_path, flags=("-O1", "-trigraphs"))
-    assert [compiled.label(i) for i in range(3)] == clf.classes_.tolist()
-    np.testing.assert_array_equal(clf.classes_[compiled.predict(X)], clf.predict(frame))
-
-
-@needs_gcc
-def test_columns_far_from_zero_keep_their_digits(digits, tmp_path):
-    X, y = digits
-    X = X.copy()
-    X[:, ::2] += 100_000.0
-    single = X.astype(np.float32)
-    for pool in ("columns", "pieces"):
-        clf = ShareBoostClassifier(6, pool=pool, alpha=1e-3).fit(X[:500], y[:500])
-        compiled = Compiled(to_c(clf), tmp_path / pool)
-        assert_near(compiled.scores(single), clf.decision_function(single))
-
-
-@needs_gcc
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("offset", [0.0, 1e3, 1e5])
-def test_products_of_columns_far_from_zero_keep_their_digits(offset, dtype, tmp_path):
-    X, y = far_iris(offset, dtype)
-    clf = ShareBoostClassifier(4, pool=Products(squares=True, linear=True)).fit(X, y)
-    compiled = Compiled(to_c(clf), tmp_path)
-    assert_near(compiled.scores(X.astype(np.float32)), clf.decision_function(X.astype(np.float32)))
+    (header,) = compiled(tmp_path, (clf, {}), flags=("-O1", "-trigraphs"))
+    assert [header.label(i) for i in range(3)] == clf.classes_.tolist()
+    np.testing.assert_array_equal(clf.classes_[header.predict(X)], clf.predict(frame))
 
 
 @pytest.mark.parametrize(
@@ -144,68 +143,25 @@ def test_numbers_that_float32_does_not_hold_are_refused(pool, scale, shift):
         to_c(clf)
 
 
-@needs_gcc
-def test_stumps_answer_where_values_are_missing(digits, tmp_path):
-    X, y = digits[0].astype(np.float32), digits[1]
-    X[::3, ::5] = np.nan
-    clf = ShareBoostClassifier(10, pool=Stumps()).fit(X[:500], y[:500])
-    assert_near(Compiled(to_c(clf), tmp_path).scores(X), clf.decision_function(X))
+def test_names_that_c_does_not_take_are_refused(fitted_model):
+    for name in ("1st", "a b", "a-b", "é", "", "a__b", "_a", None, "a*/"):
+        with pytest.raises(ValueError, match=re.escape(f"name={name!r}")):
+            to_c(fitted_model("columns"), name=name)
 
 
-@needs_gcc
-@pytest.mark.parametrize("scale", [1e9, 1e-9])
-def test_images_of_any_unit_are_matched(scale, digits, tmp_path):
-    X, y = (digits[0] * scale).astype(np.float32), digits[1]
-    pool = Templates(5, patch_size=3, masks=2, sigma=2.0)
-    clf = ShareBoostClassifier(6, pool=pool, alpha=1e-3).fit(X[:500], y[:500])
-    compiled = Compiled(to_c(clf, early_exit=True), tmp_path)
-    assert_near(compiled.scores(X), clf.decision_function(X))
-    np.testing.assert_array_equal(compiled.predict(X), clf.predict(X))
-
-
-@needs_gcc
-def test_negative_images_reach_no_floor(digits, tmp_path):
-    """Every response of a template of ones is negative there, so the largest is too."""
-    X, y = digits[0].astype(np.float32) - 20.0, digits[1]
-    pool = Templates(templates=np.ones((1, 3, 3)), masks=2, sigma=2.0)
-    clf = ShareBoostClassifier(4, pool=pool, alpha=1e-3).fit(X[:500], y[:500])
-    assert (clf.transform(X) < 0).any()
-    compiled = Compiled(to_c(clf, early_exit=True), tmp_path)
-    assert_near(compiled.scores(X), clf.decision_function(X))
-    np.testing.assert_array_equal(compiled.predict(X), clf.predict(X))
-
-
-@needs_gcc
-@pytest.mark.parametrize("name", ["pendigits", "satimage", "isolet"])
-@pytest.mark.parametrize("pool", ["columns", "stumps"])
-def test_every_class_is_that_of_python_on_test_sets(name, pool, data_set, tmp_path):
-    data = data_set(name)
-    clf = ShareBoostClassifier(20, pool=pool).fit(data.X_train[:3000], data.y_train[:3000])
-    X = np.asarray(data.X_test, dtype=np.float32)
-    compiled = Compiled(to_c(clf), tmp_path)
-    assert_near(compiled.scores(X), clf.decision_function(X))
-    np.testing.assert_array_equal(clf.classes_[compiled.predict(X)], clf.predict(X))
-
-
-@pytest.mark.parametrize("name", ["1st", "a b", "a-b", "é", "", "a__b", "_a", None, "a*/"])
-def test_names_that_c_does_not_take_are_refused(name, fit):
-    with pytest.raises(ValueError, match="name="):
-        to_c(fit("columns"), name=name)
-
-
-def test_arguments_that_are_not_valid_are_named(fit):
+def test_arguments_that_are_not_valid_are_named(fitted_model):
     with pytest.raises(ValueError, match="weights='int4'"):
-        to_c(fit("columns"), weights="int4")
+        to_c(fitted_model("columns"), weights="int4")
     with pytest.raises(ValueError, match="input_type='float64'"):
-        to_c(fit("columns"), input_type="float64")
+        to_c(fitted_model("columns"), input_type="float64")
     with pytest.raises(ValueError, match="early_exit='no'"):
-        to_c(fit("columns"), early_exit="no")
+        to_c(fitted_model("columns"), early_exit="no")
     with pytest.raises(ValueError, match="data is a int"):
-        to_c(fit("columns"), weights="int8", data=5)
+        to_c(fitted_model("columns"), weights="int8", data=5)
     with pytest.raises(ValueError, match="lanes=0"):
-        to_c(fit("columns"), lanes=0)
+        to_c(fitted_model("columns"), lanes=0)
     with pytest.raises(ValueError, match="needs input_range"):
-        to_c(fit("columns"), early_exit=True)
+        to_c(fitted_model("columns"), early_exit=True)
     for wrong in ((1, 0), (0, np.nan), 3, (0, np.ones(63)), (0, 1, 2)):
         with pytest.raises(ValueError, match="input_range="):
-            to_c(fit("columns"), early_exit=True, input_range=wrong)
+            to_c(fitted_model("columns"), early_exit=True, input_range=wrong)
