@@ -121,6 +121,6 @@ def test_where_nothing_overfits_there_is_nothing_to_prevent():
     assert judged([falling(10)] * 2, [rising(10)] * 2) == [Verdict.FAILS]
 
 
-@pytest.mark.parametrize(("n", "words"), [(1, "5"), (2, "5 and 10"), (4, "5, 10, 20 and 40")])
-def test_numbers_are_listed(n, words):
-    assert listed(SPARSE[:n]) == words
+def test_numbers_are_listed():
+    words = [listed(SPARSE[:n]) for n in (1, 2, 4)]
+    assert words == ["5", "5 and 10", "5, 10, 20 and 40"]

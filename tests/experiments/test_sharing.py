@@ -6,7 +6,7 @@ import pytest
 from shareboost import ShareBoostClassifier
 from shareboost.comparison import ErrorCurve, error_curve
 from shareboost.datasets import Dataset
-from shareboost.experiments import Lab, Verdict, experiment, sharing
+from shareboost.experiments import Lab, Verdict, sharing
 from shareboost.pools import Templates
 
 CLASSES = (2, 4, 8, 16, 36)
@@ -192,7 +192,3 @@ def test_what_models_depend_on_is_told_apart():
     assert size.of_models("ShareBoost", 2) == size.of_models("ShareBoost", 36)
     assert size.of_models("one-vs-rest", 2) != size.of_models("one-vs-rest", 36)
     assert size.of_models("ShareBoost", 2) != sharing.QUICK.of_models("ShareBoost", 2)
-
-
-def test_it_is_found_by_its_name():
-    assert experiment("sharing") is sharing.EXPERIMENT

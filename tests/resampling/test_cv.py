@@ -201,7 +201,7 @@ def test_every_kind_of_input_gives_the_same(problem):
     X, y = problem
     X = np.where(np.abs(X) < 0.5, 0.0, X)
     names = [f"f{j}" for j in range(X.shape[1])]
-    truth = ShareBoostCV(3, cv=2).fit(X, y)
+    truth = ShareBoostCV(3, cv=2, tol=1e-6).fit(X, y)
     inputs = [
         X.tolist(),
         pd.DataFrame(X, columns=names),
@@ -211,7 +211,7 @@ def test_every_kind_of_input_gives_the_same(problem):
         sp.coo_array(X),
     ]
     for given in inputs:
-        clf = ShareBoostCV(3, cv=2).fit(given, y.tolist())
+        clf = ShareBoostCV(3, cv=2, tol=1e-6).fit(given, y.tolist())
         assert np.allclose(curves_of(clf), curves_of(truth))
         assert np.array_equal(clf.selected_, truth.selected_)
 

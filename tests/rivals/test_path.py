@@ -32,10 +32,10 @@ def test_the_model_of_t_features_is_the_last_of_at_most_so_many(path):
     assert before.first(2).n_features.tolist() == [0, 2, 3, 2]
 
 
-@pytest.mark.parametrize("t", [-1, 4, 1.0, "2", True, None])
-def test_what_is_no_number_of_features_is_refused(path, t):
-    with pytest.raises(ValueError, match="not valid for at: .* features, from 0 to 3"):
-        path.step(t)
+def test_what_is_no_number_of_features_is_refused(path):
+    for t in (-1, 4, 1.0, "2", True, None):
+        with pytest.raises(ValueError, match="not valid for at: .* features, from 0 to 3"):
+            path.step(t)
 
 
 def test_models_speak_of_the_units_of_x(path):
