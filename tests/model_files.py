@@ -1,5 +1,6 @@
 """What the tests of the model file share: bitwise comparison, and files changed on purpose."""
 
+import copy
 import json
 import zlib
 from dataclasses import replace
@@ -79,6 +80,17 @@ def document_of(clf, whole_path=True):
     """The JSON of a classifier's file, without its checksum."""
     document = json.loads(content_of(clf, whole_path))
     del document["crc32"]
+    return document
+
+
+def changed(document, name, value):
+    """A copy of a document with another value of a field, whose name has dots."""
+    document = copy.deepcopy(document)
+    *parents, last = name.split(".")
+    target = document
+    for parent in parents:
+        target = target[parent]
+    target[last] = value
     return document
 
 

@@ -13,10 +13,10 @@ X, Y, _, _ = some_digits()
 
 
 @pytest.mark.parametrize("name", POOLS_TO_TEST)
-def test_a_reader_in_plain_python_gets_the_same_scores(name):
-    clf = classifier(4, name).fit(X, Y)
-    rows = X[:5]
-    for model, whole_path in ((clf, False), (clf, True), (clf.at(2), False), (clf.at(0), True)):
+def test_a_reader_in_plain_python_gets_the_same_scores(name, fitted_model):
+    clf, rows = fitted_model(name), X[:5]
+    models = ((clf, False), (clf.at(2), True), (clf.at(0), True))
+    for model, whole_path in models:
         found = naive_model_file.scores(content_of(model, whole_path), rows.tolist())
         np.testing.assert_allclose(found, model.decision_function(rows), rtol=1e-4, atol=1e-5)
 
@@ -28,7 +28,6 @@ def test_the_model_of_a_whole_path_may_use_some_of_its_features_alone():
     np.testing.assert_allclose(found, clf.decision_function(X[:5]), rtol=1e-6)
 
 
-def test_the_checksum_is_that_of_all_bytes_after_the_first_line():
-    content = content_of(classifier(2, "columns").fit(X, Y), False)
-    head, rest = content.split(b"\n", 1)
+def test_the_checksum_is_that_of_all_bytes_after_the_first_line(fitted_model):
+    head, rest = content_of(fitted_model("columns"), False).split(b"\n", 1)
     assert b'"crc32":"%08x"' % zlib.crc32(rest) in head

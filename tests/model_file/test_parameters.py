@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-import pytest
 from every_pool import POOLS_TO_TEST, some_digits
 from sklearn.base import clone
 
@@ -21,61 +20,52 @@ def round_trip(**parameters):
     return parameters_from_plain(plain, "parameters", ShareBoostClassifier), left_out
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_plain_values_come_back_with_their_types():
+    for value in (
         *(None, True, 3, -7, 0.1, 1e-300, "cuda:1", "ä", [], [1, [2.5, "x"]], (1, (2, 3))),
         *({"a": 1.0, 2: "b", 2.5: None}, {}, SmoothL1(50.0), SmoothLinf1(), Frobenius()),
-    ],
-    ids=repr,
-)
-def test_plain_values_come_back_with_their_types(value):
-    found, left_out = round_trip(costs=value)
-    assert found == {"costs": value}
-    assert type(found["costs"]) is type(value)
-    assert left_out == []
+    ):
+        found, left_out = round_trip(costs=value)
+        assert found == {"costs": value}
+        assert type(found["costs"]) is type(value)
+        assert left_out == []
 
 
-@pytest.mark.parametrize("value", [np.float64(0.5), np.int32(7), np.bool_(True), np.str_("a")])
-def test_numbers_of_numpy_come_back_as_pythons(value):
-    (found,) = round_trip(alpha=value)[0].values()
-    assert found == value
-    assert type(found) is type(value.item())
+def test_numbers_of_numpy_come_back_as_pythons():
+    for value in (np.float64(0.5), np.int32(7), np.bool_(True), np.str_("a")):
+        (found,) = round_trip(alpha=value)[0].values()
+        assert found == value
+        assert type(found) is type(value.item())
     assert round_trip(penalty=SmoothL1(np.int64(7)))[0] == {"penalty": SmoothL1(7)}
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
+def test_arrays_come_back_with_their_type():
+    for value in (
         np.arange(5),
         np.array(["a", "bc"]),
         np.array([0.1, 2.0], "f4"),
         np.zeros((2, 3)),
         np.eye(2, dtype="f4"),
-    ],
-    ids=str,
-)
-def test_arrays_come_back_with_their_type(value):
-    (found,) = round_trip(groups=value)[0].values()
-    assert found.dtype == value.dtype
-    np.testing.assert_array_equal(found, value)
+    ):
+        (found,) = round_trip(groups=value)[0].values()
+        assert found.dtype == value.dtype
+        np.testing.assert_array_equal(found, value)
 
 
-@pytest.mark.parametrize("name", POOLS_TO_TEST)
-def test_pools_come_back_with_their_parameters(name):
-    found, left_out = round_trip(pool=POOLS_TO_TEST[name])
-    assert type(found["pool"]) is type(POOLS_TO_TEST[name])
-    assert repr(found["pool"]) == repr(POOLS_TO_TEST[name])
-    assert left_out == []
+def test_pools_come_back_with_their_parameters():
+    for pool in POOLS_TO_TEST.values():
+        found, left_out = round_trip(pool=pool)
+        assert type(found["pool"]) is type(pool)
+        assert repr(found["pool"]) == repr(pool)
+        assert left_out == []
 
 
 class OwnPenalty(SmoothL1):
     """A penalty of a user's own."""
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+def test_what_no_file_holds_is_left_out_and_named():
+    for name, value in (
         ("costs", len),
         ("random_state", np.random.RandomState(0)),
         ("penalty", OwnPenalty()),
@@ -87,12 +77,10 @@ class OwnPenalty(SmoothL1):
         ("costs", np.array([1.0, np.nan])),
         ("costs", np.array([1.0, np.inf])),
         ("pool", Groups(range(5))),  # which its pool cannot do without
-    ],
-)
-def test_what_no_file_holds_is_left_out_and_named(name, value):
-    found, left_out = round_trip(**{name: value, "alpha": 0.5})
-    assert found == {"alpha": 0.5}
-    assert left_out == [name]
+    ):
+        found, left_out = round_trip(**{name: value, "alpha": 0.5})
+        assert found == {"alpha": 0.5}
+        assert left_out == [name]
 
 
 def test_what_no_file_holds_of_a_pool_is_left_out_and_named():

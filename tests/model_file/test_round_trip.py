@@ -1,14 +1,13 @@
 """What is loaded is what was saved, to the last bit, whatever the pool."""
 
 import warnings
-from functools import cache
 
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from every_pool import POOLS_TO_TEST, classifier, every_pool, some_digits
+from every_pool import POOLS_TO_TEST, classifier, some_digits
 from hypothesis import given, settings
 from model_files import assert_same_answers, assert_same_attributes, assert_same_path
 from sklearn.base import clone
@@ -30,43 +29,29 @@ NESTED = Union(
 )
 
 
-@cache
-def fitted(name):
-    if name == "nested unions":
-        return ShareBoostClassifier(6, pool=NESTED, alpha=1e-3).fit(X, Y)
-    return classifier(4, name).fit(X, Y)
-
-
 def saved(clf, tmp_path, **options):
-    clf.save(tmp_path / "model.json", **options)
+    clf.save(tmp_path / "model.json", overwrite=True, **options)
     return load_model(tmp_path / "model.json")
 
 
 @pytest.mark.parametrize("name", [*POOLS_TO_TEST, "nested unions"])
-@pytest.mark.parametrize("t", [0, 1, 4])
-@pytest.mark.parametrize("whole_path", [False, True])
-def test_a_loaded_model_is_the_saved_one(name, t, whole_path, tmp_path):
-    clf = fitted(name).at(t)
-    loaded = saved(clf, tmp_path, whole_path=whole_path)
-    assert type(loaded) is ShareBoostClassifier
-    assert_same_attributes(clf, loaded)
-    for rows in (X, X.astype(np.float32), X.astype(np.uint8), sp.csr_array(X)):
+def test_a_loaded_model_is_the_saved_one(name, fitted_model, tmp_path):
+    if name == "nested unions":
+        clf = ShareBoostClassifier(6, pool=NESTED, alpha=1e-3).fit(X, Y)
+    else:
+        clf = fitted_model(name)
+    for model, whole_path in ((clf.at(0), True), (clf.at(1), False), (clf, False), (clf, True)):
+        loaded = saved(model, tmp_path, whole_path=whole_path)
+        assert type(loaded) is ShareBoostClassifier
+        assert_same_attributes(model, loaded)
+        assert_same_answers(model, loaded, X)
+        if whole_path:
+            assert_same_path(model, loaded, X[:40])
+        loaded.save(tmp_path / "again.json", whole_path=whole_path, overwrite=True)
+        assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
+    for rows in (X.astype(np.float32), X.astype(np.uint8), sp.csr_array(X)):
         assert_same_answers(clf, loaded, rows)
-    if whole_path:
-        assert_same_path(clf, loaded, X)
-
-
-@every_pool
-@pytest.mark.parametrize("whole_path", [False, True])
-def test_a_loaded_model_saves_as_the_same_file(name, whole_path, tmp_path):
-    loaded = saved(fitted(name), tmp_path, whole_path=whole_path)
-    loaded.save(tmp_path / "again.json", whole_path=whole_path)
-    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
-
-
-@every_pool
-def test_the_plan_of_a_loaded_model_is_that_of_the_saved_one(name, tmp_path):
-    plans = [plan_of(fitted(name)), plan_of(saved(fitted(name), tmp_path))]
+    plans = plan_of(clf), plan_of(loaded)
     assert list(plans[0].input_names) == list(plans[1].input_names)
     for field in ("weights", "offsets", "intercept"):
         np.testing.assert_array_equal(*(getattr(plan, field) for plan in plans))
@@ -85,7 +70,7 @@ def test_the_plan_of_a_loaded_model_is_that_of_the_saved_one(name, tmp_path):
         {"pool": Products(squares=True), "validation_fraction": 0.2, "random_state": 0},
         {"penalty": "l1", "rule": "newton", "class_weight": {0: 2.0, 1: 1.0}},
     ],
-    ids=str,
+    ids=["swap", "no intercept", "costs", "groups", "each", "stopping", "validation", "newton"],
 )
 def test_every_way_to_fit_is_kept(parameters, tmp_path):
     clf = ShareBoostClassifier(7, alpha=1e-3, **parameters).fit(X, Y)
@@ -93,14 +78,9 @@ def test_every_way_to_fit_is_kept(parameters, tmp_path):
     assert_same_attributes(clf, loaded)
     assert_same_path(clf, loaded, X)
     assert repr(loaded.path_) == repr(clf.path_)
-    alone = load_model_alone(clf, tmp_path)
+    alone = saved(clf, tmp_path)
     assert_same_attributes(clf, alone)
     assert_same_answers(clf, alone, X)
-
-
-def load_model_alone(clf, tmp_path):
-    clf.save(tmp_path / "alone.json")
-    return load_model(tmp_path / "alone.json")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -149,8 +129,7 @@ def test_a_search_comes_back_as_the_classifier_that_it_chose(tmp_path):
     assert_same_attributes(search, loaded)
     assert_same_answers(search, loaded, X)
     assert_same_path(search, loaded, X)
-    search.at(2).save(tmp_path / "two.json")
-    assert load_model(tmp_path / "two.json").n_features == 2
+    assert saved(search.at(2), tmp_path).n_features == 2
 
 
 def test_a_loaded_classifier_goes_on_from_its_path(tmp_path):
@@ -203,8 +182,8 @@ def test_any_small_model_comes_back(seed, pool, n_classes, dtype, settings):
     assert_same_path(clf, loaded, rows)
 
 
-def test_the_function_saves_as_the_method_does(tmp_path):
-    clf = fitted("columns")
+def test_the_function_saves_as_the_method_does(fitted_model, tmp_path):
+    clf = fitted_model("columns")
     save_model(clf, tmp_path / "one.json", whole_path=True)
     clf.save(str(tmp_path / "two.json"), whole_path=True)
     assert (tmp_path / "one.json").read_bytes() == (tmp_path / "two.json").read_bytes()
