@@ -1,89 +1,80 @@
-import os
-import shutil
-from pathlib import Path
-
 import pytest
+from browser import axe_source, chromium, do_without
 
-ROOT = Path(__file__).resolve().parents[2]
-ARTEFACTS = ROOT / ".artifacts"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync", "--no-first-run"),
 )
-
-
-def do_without(what):
-    """Skip the test, or fail it where $SHAREBOOST_BROWSER says that everything is there."""
-    if os.environ.get("SHAREBOOST_BROWSER") == "required":
-        pytest.fail(f"{what}, and SHAREBOOST_BROWSER=required", pytrace=False)
-    pytest.skip(what)
+DESKTOP = {"width": 1280, "height": 900}
 
 
 @pytest.fixture(scope="session")
 def browser():
     """The system's Chromium, without a window."""
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        do_without(f"none of {', '.join(NAMES)} is installed")
+    path = chromium()
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         do_without("playwright is not installed")
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=list(OPTIONS))
+        browser = driver.chromium.launch(executable_path=path, args=list(OPTIONS))
         yield browser
         browser.close()
 
 
-@pytest.fixture
-def opened(browser):
-    """Open a page; whatever it complains of, or asks the network for, fails the test."""
-    contexts, complaints = [], []
+class Pages:
+    """One page for every kind of screen, which takes longer to make than to load a file into.
 
-    def open_(path, **options):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("dialog", lambda dialog: complaints.append(f"dialog: {dialog.message}"))
-        page.on(
-            "request",
-            lambda request: (
-                None
-                if request.url.startswith(("file:", "data:"))
-                else complaints.append(request.url)
-            ),
-        )
+    ``complaints`` has whatever the pages complain of, or ask the network for.
+    """
+
+    def __init__(self, browser):
+        self.browser = browser
+        self.complaints = []
+        self.known = {}
+
+    def __call__(self, path, viewport=DESKTOP, **options):
+        kind = tuple(sorted(options.items()))
+        if kind not in self.known:
+            self.known[kind] = self.browser.new_context(**options).new_page()
+            self.watch(self.known[kind])
+        page = self.known[kind]
+        page.set_viewport_size(viewport)
+        page.emulate_media(media="null", color_scheme=options.get("color_scheme", "light"))
+        page.mouse.move(0, 0)
         page.goto(path.as_uri())
         page.wait_for_selector("#tiles div")
         return page
 
-    open_.complaints = complaints
-    yield open_
-    for context in contexts:
-        context.close()
-    assert complaints == []
+    def watch(self, page):
+        def tell(text):
+            self.complaints.append(text)
+
+        page.on("console", lambda message: tell(f"{message.type}: {message.text}"))
+        page.on("pageerror", lambda error: tell(str(error)))
+        page.on("dialog", lambda dialog: tell(f"dialog: {dialog.message}"))
+        page.on(
+            "request",
+            lambda request: (
+                None if request.url.startswith(("file:", "data:")) else tell(request.url)
+            ),
+        )
+
+
+@pytest.fixture(scope="session")
+def pages(browser):
+    return Pages(browser)
 
 
 @pytest.fixture
-def kept():
-    """Keep a screenshot of a page."""
-    folder = ARTEFACTS / "report"
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def keep(page, name):
-        page.screenshot(path=folder / f"{name}.png", full_page=True)
-
-    return keep
+def opened(pages):
+    """Open a file in a page; a complaint of it fails the test."""
+    yield pages
+    complaints = pages.complaints.copy()
+    pages.complaints.clear()
+    assert complaints == []
 
 
 @pytest.fixture(scope="session")
 def axe():
-    """The source of axe-core: that of $SHAREBOOST_AXE, or of a folder among the artefacts."""
-    installed = ARTEFACTS / "axe" / "node_modules" / "axe-core" / "axe.min.js"
-    path = Path(os.environ.get("SHAREBOOST_AXE", installed))
-    if not path.is_file():
-        do_without("axe-core is not there: npm install --prefix .artifacts/axe axe-core")
-    return path.read_text()
+    return axe_source()

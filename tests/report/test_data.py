@@ -150,7 +150,7 @@ def test_of_a_long_path_some_models_are_told(wine, monkeypatch):
         assert model["costs"]["multiply_adds"] == cost_report(at).multiply_adds[-1]
 
 
-def test_images_are_kept_with_what_every_model_says(digits):
+def test_images_are_kept_with_what_every_model_says(digits, monkeypatch):
     X, y = digits
     clf = ShareBoostClassifier(6, pool=Templates(**SMALL)).fit(X[:400], y[:400])
     data = report_data(clf, X[400:700], y[400:700])
@@ -170,6 +170,11 @@ def test_images_are_kept_with_what_every_model_says(digits):
         np.testing.assert_allclose(one["template"], features.templates[place], rtol=1e-3)
         np.testing.assert_allclose(one["down"], features.down[place], rtol=1e-3)
         np.testing.assert_allclose(one["across"], features.across[place], rtol=1e-3)
+    # Of too many errors, those of the last model are kept before others.
+    monkeypatch.setattr("shareboost.report.images.MOST_VALUES", 10 * 64)
+    fewer = report_data(clf, X[400:700], y[400:700])["images"]["errors"]
+    assert len(fewer) == 10
+    assert {error["row"] for error in fewer} <= final
 
 
 def test_images_of_several_channels_have_no_strokes(digits):

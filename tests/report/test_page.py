@@ -192,6 +192,7 @@ def test_pages_are_the_same_for_the_same_model(clf, rows):
     assert page_of(report_data(clf, *rows), clf) == page_of(report_data(clf, *rows), clf)
 
 
+@pytest.mark.slow
 def test_the_page_of_a_model_of_266_templates_of_mnist_is_below_two_megabytes(data_set):
     mnist = data_set("mnist")
     pool = Templates(100, n_patches=10_000)
