@@ -40,6 +40,17 @@ POOLS_TO_TEST = {
     "union, named": Union([("a", Columns()), ("b", Columns("maxabs"))], costs=[1.0, 3.0]),
 }
 
+# One of each kind, for ``small_images``. Pieces of very few rows would gain exactly alike.
+SMALL_POOLS = {
+    "columns": Columns(),
+    "groups": Groups(np.arange(16) % 5),
+    "stumps": Stumps(),
+    "products": Products(squares=True),
+    "pieces": Pieces(5, [0.2, 0.35, 0.5]),
+    "templates": Templates(5, patch_size=2, masks=2, sigma=2.0),
+    "union": Union([Columns(), Stumps(), Products(), Pieces(4, [0.3, 0.5])]),
+}
+
 # One pool of each kind: those that differ in how sums and columns are made.
 KINDS = ["columns", "groups", "stumps", "products", "pieces", "templates", "union"]
 
@@ -81,6 +92,17 @@ def some_digits():
     rng = np.random.default_rng(0)
     R = rng.normal(size=(10, 120))
     return X, y, R, rng.uniform(0.5, 2.0, size=120)
+
+
+def small_images():
+    """Rows of 4 x 4 whole numbers with some zeros and hardly a tie, for the pools of SMALL_POOLS.
+
+    The rows of a fit, their labels, and new rows: (X, y, X_new).
+    """
+    (X, y), rng = load_digits(return_X_y=True), np.random.default_rng(0)
+    X = X[:160].reshape(160, 4, 2, 4, 2).sum(axis=(2, 4)).reshape(160, 16)
+    X = np.rint(3 * X + rng.uniform(1, 30, size=X.shape)) * (rng.random(X.shape) > 0.2)
+    return X[:120], y[:120], X[120:]
 
 
 def fitted(name, X, weight=None, centred=True):

@@ -68,8 +68,10 @@ def bits(clf):
     return repr(rounds), clf.path_.stop_reason, clf.coef_.tobytes(), clf.intercept_.tobytes()
 
 
-@pytest.mark.parametrize("name", SETTINGS)
-@pytest.mark.parametrize("kind", ["numpy", "tensor"])
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(name, ("numpy", "tensor")[number % 2]) for number, name in enumerate(SETTINGS)],
+)
 def test_a_run_that_was_cut_goes_on_and_ends_alike(name, kind, device, data, path, cut_after):
     X, y = data
     if kind == "tensor":
@@ -99,22 +101,16 @@ def test_an_interrupted_fit_leaves_its_rounds(device, data, path, monkeypatch):
     assert bits(clf.fit(X, y)) == bits(whole)
 
 
-@pytest.mark.parametrize("began_on_the_device", [True, False])
-def test_a_run_of_numpy_and_one_of_a_device_are_not_the_same(
-    began_on_the_device, device, data, path, cut_after
-):
-    places = (device, None) if began_on_the_device else (None, device)
-    cut_after(3, classifier("columns", device=places[0], checkpoint=path), *data)
-    before = path.read_bytes()
-    with pytest.raises(ValueError, match="a run with other device"):
-        classifier("columns", device=places[1], checkpoint=path).fit(*data)
-    assert path.read_bytes() == before
-
-
-def test_a_run_on_tensors_and_one_of_numpy_are_not_the_same(device, data, path, cut_after):
+def test_a_run_of_numpy_and_one_of_a_device_are_not_the_same(device, data, path, cut_after):
     """A tensor is computed where it is, whatever ``device`` says: not bit for bit as in NumPy."""
     X, y = data
-    cut_after(3, classifier("columns", checkpoint=path), X, y)
+    for began, goes_on in ((device, None), (None, device)):
+        path.unlink(missing_ok=True)
+        cut_after(3, classifier("columns", device=began, checkpoint=path), X, y)
+        before = path.read_bytes()
+        with pytest.raises(ValueError, match="a run with other device"):
+            classifier("columns", device=goes_on, checkpoint=path).fit(X, y)
+        assert path.read_bytes() == before
     with pytest.raises(ValueError, match="a run with other"):
         classifier("columns", checkpoint=path).fit(torch.tensor(X, device=device), y)
 
@@ -137,15 +133,18 @@ def test_a_device_may_be_given_as_an_object(device, data, path, cut_after):
     assert bits(given.fit(*data)) == bits(classifier("columns", device=device).fit(*data))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("parameters", [{}, {"rule": "column", "shortlist": 2}], ids=str)
-def test_a_long_run_in_two_parts_is_one_run_to_the_last_bit(dtype, parameters, device):
+@pytest.mark.parametrize(
+    ("dtype", "n_features", "parameters"),
+    [("f4", 40, {}), ("f8", 20, {"rule": "column", "shortlist": 2})],
+    ids=["float32", "float64, column"],
+)
+def test_a_long_run_in_two_parts_is_one_run_to_the_last_bit(dtype, n_features, parameters, device):
     X, y = load_digits(return_X_y=True)
-    X = X[:600].astype(dtype)
-    clf = ShareBoostClassifier(40, device=device, **parameters)
-    whole = clf.fit(X, y[:600]).path_
-    clf = ShareBoostClassifier(5, device=device, warm_start=True, **parameters).fit(X, y[:600])
-    parts = clf.set_params(n_features=40).fit(X, y[:600]).path_
+    X, y = X[:400].astype(dtype), y[:400]
+    clf = ShareBoostClassifier(n_features, device=device, **parameters)
+    whole = clf.fit(X, y).path_
+    clf = ShareBoostClassifier(5, device=device, warm_start=True, **parameters).fit(X, y)
+    parts = clf.set_params(n_features=n_features).fit(X, y).path_
     for one, other in zip(whole.rounds, parts.rounds, strict=True):
         assert one.atom == other.atom
         assert one.score == other.score

@@ -1,9 +1,11 @@
 """Forms of pools that were fitted in NumPy: their statistics add to those of the pools."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from every_pool import POOLS_TO_TEST, every_pool, fitted, some_digits
+from every_pool import KINDS, POOLS_TO_TEST, every_pool_with, fitted, some_digits
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -14,9 +16,6 @@ from shareboost.on_device import Device  # noqa: E402
 from shareboost.places import HOST  # noqa: E402
 from shareboost.pools import Columns, Groups, Stumps, Union  # noqa: E402
 from shareboost.rows import Rows  # noqa: E402
-
-types = pytest.mark.parametrize("dtype", [np.float32, np.float64])
-both = pytest.mark.parametrize("squares", [False, True])
 
 
 @pytest.fixture(scope="module")
@@ -49,77 +48,62 @@ def assert_alike(found, truth):
     assert np.allclose(found, truth, rtol=0.0, atol=1e-4 * np.abs(truth).max())
 
 
-@every_pool
-@both
-@types
-@pytest.mark.parametrize("centred", [True, False])
-def test_mixed_statistics_add_up_to_those_of_the_pool(name, squares, dtype, centred, place, data):
+@every_pool_with(dtype=["f4", "f8"], centred=[True, False])
+def test_statistics_are_and_add_to_those_of_the_pool(name, dtype, centred, place, data):
     X, _, R, weight = data
     X = X.astype(dtype)
     pool = fitted(name, X, weight, centred)
-    form = place.fitted_form(pool)
-    rows = np.abs(R) if squares else R
-    for part in pool.parts(10):
+    form, there = place.fitted_form(pool), place.rows(X)
+    for part, squares in product(pool.parts(10), (False, True)):
+        rows = np.abs(R) if squares else R
+        truth = scored(pool, statistic(HOST, pool, X, rows, part, squares), part, squares)
         mine = statistic(HOST, pool, X[:50], rows[:, :50], part, squares)
         theirs = statistic(place, form, place.rows(X[50:]), rows[:, 50:], part, squares)
         assert mine.dtype == theirs.dtype == np.float64
         assert mine.shape == theirs.shape
-        truth = statistic(HOST, pool, X, rows, part, squares)
-        for found, own in zip(
-            scored(pool, mine + theirs, part, squares),
-            scored(pool, truth, part, squares),
-            strict=True,
-        ):
+        for found, own in zip(scored(pool, mine + theirs, part, squares), truth, strict=True):
             assert_alike(found, own)
 
-
-@every_pool
-@both
-def test_a_form_scores_parts_of_the_pool_itself(name, squares, place, data):
-    X, _, R, weight = data
-    pool = fitted(name, X, weight)
-    form, rows = place.fitted_form(pool), np.abs(R) if squares else R
-    there = place.rows(X)
-    block, prepared = form.encode(there, slice(0, 120)), form.prepare(place.asarray(rows))
-    for part in pool.parts(10):
-        stats = form.stats(block, prepared, part, None, squares)
+        stats = None
+        for some in (slice(0, 50), slice(50, 120)):
+            prepared = form.prepare(place.asarray(rows[:, some]))
+            stats = form.stats(form.encode(there, some), prepared, part, stats, squares)
+        assert_alike(
+            place.plain_stats(form, stats, part),
+            statistic(place, form, there, rows, part, squares),
+        )
         found = form.moments(stats, part) if squares else (form.correlations(stats, part),)
-        truth = statistic(HOST, pool, X, rows, part, squares)
-        for own, expected in zip(found, scored(pool, truth, part, squares), strict=True):
+        for own, expected in zip(found, truth, strict=True):
             assert_alike(place.numpy(own), expected)
 
 
-@every_pool
-def test_blocks_are_added_in_place(name, place, data):
-    X, _, R, weight = data
-    form = place.fitted_form(pool := fitted(name, X, weight))
-    there, rows = place.rows(X), place.asarray(R)
-    for part in pool.parts(10):
-        stats = None
-        for some in (slice(0, 50), slice(50, 120)):
-            prepared = form.prepare(rows[:, some])
-            stats = form.stats(form.encode(there, some), prepared, part, stats)
-        whole = statistic(place, form, there, R, part, False)
-        assert_alike(place.plain_stats(form, stats, part), whole)
-
-
-@every_pool
-@types
-def test_columns_and_scales_are_those_of_the_pool(name, dtype, place, data):
+@every_pool_with(dtype=["f4", "f8"])
+def test_columns_and_scales_are_those_of_the_pool_which_stays_as_it_was(name, dtype, place, data):
     X, _, _, weight = data
     X = X.astype(dtype)
-    form = place.fitted_form(pool := fitted(name, X, weight))
+    pool = fitted(name, X, weight)
+    members = [pool, *getattr(pool, "pools_", ())]
+    members += [own.columns_ for own in members if hasattr(own, "columns_")]
+    before = [dict(vars(own)) for own in members]
+    form = place.fitted_form(pool)
     mine, theirs = pool.encode(X, slice(30, 90)), form.encode(place.rows(X), slice(30, 90))
     assert (form.n_atoms_, form.dtype_) == (pool.n_atoms_, pool.dtype_)
     for atom in range(0, pool.n_atoms_, max(1, pool.n_atoms_ // 20)):
         found, truth = place.numpy(form.columns(theirs, atom)), pool.columns(mine, atom)
         assert np.allclose(found, truth, rtol=1e-4, atol=1e-4)
         assert np.array_equal(form.scales(atom), pool.scales(atom))
+    form = form.widen()
+    form.encode(place.rows(X), slice(0, 120))
+    assert form.dtype_ == np.float64
+    for own, known in zip(members, before, strict=True):
+        assert vars(own).keys() == known.keys()
+        assert all(vars(own)[key] is value for key, value in known.items())
 
 
-@both
 @pytest.mark.parametrize(
-    "pool", [Columns(), Columns("maxabs"), Groups(np.arange(64) % 7)], ids=["columns", "", "groups"]
+    ("pool", "squares"),
+    [(Columns(), True), (Columns("maxabs"), False), (Groups(np.arange(64) % 7), True)],
+    ids=["columns, squares", "maxabs", "groups, squares"],
 )
 def test_compressed_rows_give_what_a_sparse_matrix_gives(
     pool, squares, place, data, torch_has_warned
@@ -141,8 +125,11 @@ def test_compressed_rows_give_what_a_sparse_matrix_gives(
         assert np.allclose(found, pool.columns(mine, atom))
 
 
-@both
-@pytest.mark.parametrize("nan", [False, True])
+@pytest.mark.parametrize(
+    ("squares", "nan"),
+    [(False, True), (True, False), (True, True)],
+    ids=["nan", "sparse, squares", "nan, squares"],
+)
 def test_stumps_of_codes_that_are_mostly_left_out_are_counted(squares, nan, place, data):
     X, _, R, weight = data
     X = X * (X > 12)
@@ -165,8 +152,7 @@ def test_stumps_of_codes_that_are_mostly_left_out_are_counted(squares, nan, plac
             assert_alike(found, own)
 
 
-@pytest.mark.parametrize("name", ["templates", "templates, sizes"])
-@both
+@pytest.mark.parametrize(("name", "squares"), [("templates", True), ("templates, sizes", False)])
 def test_codes_that_do_not_fit_are_made_for_a_part_alone(name, squares, place, data, monkeypatch):
     X, _, R, weight = data
     monkeypatch.setattr("shareboost.pools.templates.PART_ATOMS", 7)
@@ -190,30 +176,15 @@ def test_unions_of_unions_have_the_forms_of_all_members(place, data):
         assert_alike(found, statistic(HOST, pool, X, R, part, False))
 
 
-@every_pool
-def test_the_pool_stays_as_it_was(name, place, data):
-    X = data[0].astype(np.float32)
-    pool = fitted(name, X)
-    members = [pool, *getattr(pool, "pools_", ())]
-    members += [own.columns_ for own in members if hasattr(own, "columns_")]
-    before = [dict(vars(own)) for own in members]
-    form = place.fitted_form(pool).widen()
-    form.encode(place.rows(X), slice(0, 120))
-    assert form.dtype_ == np.float64
-    for own, known in zip(members, before, strict=True):
-        assert vars(own).keys() == known.keys()
-        assert all(vars(own)[key] is value for key, value in known.items())
-
-
 def test_numpy_has_the_pool_itself(data):
     pool = fitted("stumps", data[0])
     assert HOST.fitted_form(pool) is pool
 
 
-@every_pool
-def test_an_unfitted_pool_is_refused(name, place):
-    with pytest.raises(NotFittedError):
-        place.fitted_form(clone(POOLS_TO_TEST[name]))
+def test_an_unfitted_pool_is_refused(place):
+    for pool in POOLS_TO_TEST.values():
+        with pytest.raises(NotFittedError):
+            place.fitted_form(clone(pool))
 
 
 def test_a_pool_of_another_kind_is_refused(place):
@@ -224,8 +195,9 @@ def test_a_pool_of_another_kind_is_refused(place):
         place.fitted_form(Own().fit(np.eye(3)))
 
 
-@every_pool
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    ("name", "intercept"), [(name, number % 2 == 0) for number, name in enumerate(KINDS)]
+)
 def test_rows_of_a_device_evaluate_and_prepare_as_those_in_numpy(name, intercept, place, data):
     X, y, _, weight = data
     pool = fitted(name, X, weight, centred=intercept)

@@ -1,10 +1,11 @@
 """Work that is cut to the memory of a device."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
-from every_pool import POOLS_TO_TEST, classifier, every_pool
+from every_pool import classifier, every_kind, every_pool_with
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 torch = pytest.importorskip("torch")
@@ -39,27 +40,26 @@ class Work:
         self.done += range(some.start, some.stop)
 
 
-@pytest.mark.parametrize("n", [0, 1, 7, 100])
-@pytest.mark.parametrize("room", [1, 10, 95, 10_000])
-def test_chunks_are_all_of_the_work_in_order(n, room, device, little):
-    little(room)
-    work = Work(most=n)
-    Memory(torch.device(device)).chunks(n, 10, work, "some work")
-    assert work.done == list(range(n))
-    assert all(some.stop - some.start <= max(1, room // 10) for some in work.asked)
+def test_chunks_are_all_of_the_work_in_order(device, little):
+    for n, room in product([0, 1, 7, 100], [1, 10, 95, 10_000]):
+        little(room)
+        work = Work(most=n)
+        Memory(torch.device(device)).chunks(n, 10, work, "some work")
+        assert work.done == list(range(n))
+        assert all(some.stop - some.start <= max(1, room // 10) for some in work.asked)
 
 
-@pytest.mark.parametrize("most", [1, 2, 3, 13, 64, 99])
-def test_work_that_runs_out_of_memory_is_done_in_smaller_chunks(most, device, little):
+def test_work_that_runs_out_of_memory_is_done_in_smaller_chunks(device, little):
     little(1_000_000)
-    work = Work(most)
-    Memory(torch.device(device)).chunks(100, 1, work, "some work")
-    assert work.done == list(range(100))
-    failed = [some for some in work.asked if some.stop - some.start > most]
-    assert failed[0] == slice(0, 100)
-    sizes = [some.stop - some.start for some in failed]
-    assert all(2 * b <= a for a, b in pairwise(sizes))
-    assert all(some.start == 0 for some in failed)  # not one more after a size has worked
+    for most in (1, 2, 3, 13, 64, 99):
+        work = Work(most)
+        Memory(torch.device(device)).chunks(100, 1, work, "some work")
+        assert work.done == list(range(100))
+        failed = [some for some in work.asked if some.stop - some.start > most]
+        assert failed[0] == slice(0, 100)
+        sizes = [some.stop - some.start for some in failed]
+        assert all(2 * b <= a for a, b in pairwise(sizes))
+        assert all(some.start == 0 for some in failed)  # not one more after a size has worked
 
 
 def test_a_single_item_that_does_not_fit_is_told_with_advice(device):
@@ -95,29 +95,23 @@ def test_a_device_tells_what_is_free(device):
     assert not memory.fits(1 << 60)
 
 
-@every_pool
-@pytest.mark.parametrize("rule", ["gradient", "newton"])
-def test_little_memory_gives_the_same_atoms(name, rule, device, data, little):
+@every_pool_with(rule=["gradient", "newton"])
+def test_little_memory_gives_the_same_atoms_and_predictions(name, rule, device, data, little):
     X, y = data
     X = X + np.random.default_rng(0).uniform(0.0, 2.0, size=X.shape)
-    whole = classifier(3, name, rule=rule, device=device).fit(X, y)
+    rows = torch.tensor(X, device=device)
+    clf = classifier(2, name, rule=rule, device=device)
+    whole = clone(clf).fit(X, y)
+    scores = whole.decision_function(rows)
     little(50_000)
-    pieces = classifier(3, name, rule=rule, device=device).fit(X, y)
+    pieces = clone(clf).fit(X, y)
     assert np.array_equal(pieces.selected_, whole.selected_)
     assert np.abs(pieces.path_.losses - whole.path_.losses).max() < 1e-5
-
-
-@every_pool
-def test_predictions_of_a_tensor_take_little_memory(name, device, data, little):
-    X, y = data
-    clf = classifier(4, name).fit(X, y)
-    rows = torch.tensor(X, device=device)
-    whole = clf.decision_function(rows)
     little(3_000)
-    assert torch.allclose(clf.decision_function(rows), whole, rtol=1e-4, atol=1e-3)
+    assert torch.allclose(whole.decision_function(rows), scores, rtol=1e-4, atol=1e-3)
 
 
-@every_pool
+@every_kind
 def test_a_fit_that_runs_out_of_memory_goes_on_in_smaller_chunks(name, device, data, monkeypatch):
     X, y = data
     whole = classifier(2, name, device=device).fit(X, y)
@@ -139,17 +133,23 @@ def test_a_fit_that_runs_out_of_memory_goes_on_in_smaller_chunks(name, device, d
 
 
 @pytest.mark.parametrize(
-    "name",
-    [name for name in POOLS_TO_TEST if name.startswith(("templates", "stumps", "pieces"))],
+    ("name", "rule"),
+    [
+        ("stumps", "newton"),
+        ("stumps, exact", "gradient"),
+        ("pieces", "newton"),
+        ("pieces, paper", "gradient"),
+        ("templates", "gradient"),
+        ("templates, sizes", "newton"),
+    ],
 )
-@pytest.mark.parametrize("rule", ["gradient", "newton"])
 def test_what_does_not_fit_is_computed_anew_in_every_round(name, rule, device, data, monkeypatch):
     X, y = data
-    kept = classifier(4, name, rule=rule, device=device).fit(X, y)
+    kept = classifier(3, name, rule=rule, device=device).fit(X, y)
     asked = []
     monkeypatch.setattr(Memory, "fits", lambda self, *_, **__: asked.append(self) or False)
     monkeypatch.setattr(Memory, "room", lambda self: 100_000)
-    anew = classifier(4, name, rule=rule, device=device).fit(X, y)
+    anew = classifier(3, name, rule=rule, device=device).fit(X, y)
     assert asked
     assert np.array_equal(anew.selected_, kept.selected_)
     assert np.abs(anew.path_.losses - kept.path_.losses).max() < 1e-5

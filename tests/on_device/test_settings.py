@@ -42,24 +42,8 @@ def test_predictions_are_as_precise_as_fits(tensor, data):
     assert found[1].dtype == torch.float32
 
 
-def test_a_fit_under_the_newer_setting_of_precision_leaves_it(tensor, data):
-    products = torch.backends.cuda.matmul
-    if not hasattr(products, "fp32_precision"):
-        pytest.skip("this torch has the older setting alone")
-    code = """
-import torch
-from sklearn.datasets import load_digits
-from shareboost import ShareBoostClassifier
-torch.backends.cuda.matmul.fp32_precision = "tf32"
-X, y = load_digits(return_X_y=True)
-ShareBoostClassifier(2).fit(torch.tensor(X[:100]), y[:100])
-print(torch.backends.cuda.matmul.fp32_precision)
-"""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "tf32"
-
-
-def test_scikit_learns_own_dispatch_changes_nothing(device):
+def test_settings_of_a_whole_process_change_nothing_and_are_left(device):
+    """Torch's newer setting of precision, and scikit-learn's dispatch on arrays."""
     code = f"""
 import numpy as np, sklearn, torch
 from sklearn.datasets import load_digits
@@ -73,6 +57,11 @@ with sklearn.config_context(array_api_dispatch=True):
     assert np.array_equal(clf.coef_, truth.coef_)
     assert clf.score(rows, y[:200]) == truth.score(rows, y[:200])
     ShareBoostClassifier(3, validation_fraction=0.2, random_state=0).fit(rows, y[:200])
+products = torch.backends.cuda.matmul
+if hasattr(products, "fp32_precision"):  # an older torch has the older setting alone
+    products.fp32_precision = "tf32"
+    ShareBoostClassifier(2).fit(rows, y[:200])
+    assert products.fp32_precision == "tf32"
 """
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)

@@ -8,12 +8,14 @@ import pytest
 import scipy.sparse as sp
 from every_pool import (
     POOLS_TO_TEST,
+    SMALL_POOLS,
     all_scores,
     classifier,
     every_kind,
     every_pool,
     every_pool_with,
     fitted,
+    small_images,
     some_digits,
 )
 from naive_pools import explicit
@@ -26,7 +28,7 @@ from threadpoolctl import threadpool_limits
 from shareboost import ShareBoostClassifier
 from shareboost.choice.select import RULES
 from shareboost.places import host as host_module
-from shareboost.pools import POOLS, Columns, Groups, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import POOLS, Columns, Groups, Stumps, Union
 
 NAMES = {
     "columns": r"x\d+",
@@ -36,16 +38,6 @@ NAMES = {
     "pieces": r"piece \d+ \(r = [\d.e+-]+\)(: x\d+)?",
     "templates": r"template \d+ at \(\d+, \d+\)",
     "union": r"(columns|stumps|products|pieces|a|b): .*",
-}
-# One of each kind. No piece holds so few rows that others gain exactly as much.
-SMALL_POOLS = {
-    "columns": Columns(),
-    "groups": Groups(np.arange(16) % 5),
-    "stumps": Stumps(),
-    "products": Products(squares=True),
-    "pieces": Pieces(5, [0.2, 0.35, 0.5]),
-    "templates": Templates(5, patch_size=2, masks=2, sigma=2.0),
-    "union": Union([Columns(), Stumps(), Products(), Pieces(4, [0.3, 0.5])]),
 }
 # Ways to hand over the same whole numbers.
 INPUTS = {
@@ -70,12 +62,8 @@ def data():
 
 
 @pytest.fixture(scope="module")
-def whole_numbers(digits):
-    """Images of 4 x 4 whole numbers with some zeros and hardly a tie: (X, y, X_new)."""
-    rng, X = np.random.default_rng(0), digits[0][:160]
-    X = X.reshape(160, 4, 2, 4, 2).sum(axis=(2, 4)).reshape(160, 16)
-    X = np.rint(3 * X + rng.uniform(1, 30, size=X.shape)) * (rng.random(X.shape) > 0.2)
-    return X[:120], digits[1][:120], X[120:]
+def images():
+    return small_images()
 
 
 @covering(
@@ -85,9 +73,9 @@ def whole_numbers(digits):
     weight=WEIGHTS,
     intercept={"intercept": True, "no intercept": False},
 )
-def test_a_fit_is_the_fit_on_explicit_columns(pool, rule, make, weight, intercept, whole_numbers):
+def test_a_fit_is_the_fit_on_explicit_columns(pool, rule, make, weight, intercept, images):
     """As the groups of a matrix that holds every column of every atom, over its scale."""
-    X, y, X_new = whole_numbers
+    X, y, X_new = images
     settings = {"rule": rule, "shortlist": 3, "fit_intercept": intercept, "alpha": 1e-3}
     settings |= {"refit_tol": 1e-4, "tol": 1e-4}
     clf = ShareBoostClassifier(3, pool=pool, **settings)
