@@ -49,10 +49,13 @@ def assert_alike(found, truth):
 
 
 @every_pool_with(dtype=["f4", "f8"], centred=[True, False])
-def test_statistics_are_and_add_to_those_of_the_pool(name, dtype, centred, place, data):
+def test_a_form_computes_what_its_pool_computes(name, dtype, centred, place, data):
     X, _, R, weight = data
     X = X.astype(dtype)
     pool = fitted(name, X, weight, centred)
+    members = [pool, *getattr(pool, "pools_", ())]
+    members += [own.columns_ for own in members if hasattr(own, "columns_")]
+    before = [dict(vars(own)) for own in members]
     form, there = place.fitted_form(pool), place.rows(X)
     for part, squares in product(pool.parts(10), (False, True)):
         rows = np.abs(R) if squares else R
@@ -76,26 +79,17 @@ def test_statistics_are_and_add_to_those_of_the_pool(name, dtype, centred, place
         for own, expected in zip(found, truth, strict=True):
             assert_alike(place.numpy(own), expected)
 
-
-@every_pool_with(dtype=["f4", "f8"])
-def test_columns_and_scales_are_those_of_the_pool_which_stays_as_it_was(name, dtype, place, data):
-    X, _, _, weight = data
-    X = X.astype(dtype)
-    pool = fitted(name, X, weight)
-    members = [pool, *getattr(pool, "pools_", ())]
-    members += [own.columns_ for own in members if hasattr(own, "columns_")]
-    before = [dict(vars(own)) for own in members]
-    form = place.fitted_form(pool)
-    mine, theirs = pool.encode(X, slice(30, 90)), form.encode(place.rows(X), slice(30, 90))
     assert (form.n_atoms_, form.dtype_) == (pool.n_atoms_, pool.dtype_)
+    mine, theirs = pool.encode(X, slice(30, 90)), form.encode(there, slice(30, 90))
     for atom in range(0, pool.n_atoms_, max(1, pool.n_atoms_ // 20)):
         found, truth = place.numpy(form.columns(theirs, atom)), pool.columns(mine, atom)
         assert np.allclose(found, truth, rtol=1e-4, atol=1e-4)
         assert np.array_equal(form.scales(atom), pool.scales(atom))
+
     form = form.widen()
-    form.encode(place.rows(X), slice(0, 120))
+    form.encode(there, slice(0, 120))
     assert form.dtype_ == np.float64
-    for own, known in zip(members, before, strict=True):
+    for own, known in zip(members, before, strict=True):  # the pool stays as it was
         assert vars(own).keys() == known.keys()
         assert all(vars(own)[key] is value for key, value in known.items())
 

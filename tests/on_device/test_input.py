@@ -6,7 +6,7 @@ import types
 
 import numpy as np
 import pytest
-from every_pool import classifier, every_kind, every_pool_with
+from every_pool import KINDS, classifier, every_kind
 from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier
@@ -21,11 +21,11 @@ torch = pytest.importorskip("torch")
 @pytest.mark.parametrize(
     ("name", "dtype"),
     [
-        *(("columns", dtype) for dtype in ("float32", "int8", "int16", "int32", "bool")),
+        *(("columns", dtype) for dtype in ("float32", "int8", "int16", "int32")),
         *(("stumps", dtype) for dtype in ("float64", "uint8", "bool")),
-        *(("products", dtype) for dtype in ("uint8", "int64")),
-        *(("pieces", dtype) for dtype in ("float32", "bool")),
-        *(("templates", dtype) for dtype in ("uint8", "bool")),
+        ("products", "int64"),
+        ("pieces", "bool"),
+        ("templates", "uint8"),
     ],
 )
 def test_tensors_of_every_type_are_fitted_as_their_numbers(name, dtype, tensor, data):
@@ -74,7 +74,7 @@ def test_tensors_of_a_graph_are_taken_without_it(tensor, data):
     assert np.array_equal(clf.selected_, ShareBoostClassifier(4).fit(*data).selected_)
 
 
-@pytest.mark.parametrize("name", ["columns", "stumps", "products", "pieces", "templates"])
+@pytest.mark.parametrize("name", ["columns", "stumps", "templates"])
 def test_tensors_of_any_layout_are_taken(name, tensor, data):
     X, y = data
     clf = classifier(2, name, refit_tol=1e-3)
@@ -151,7 +151,9 @@ def test_other_sparse_tensors_become_compressed_rows(tensor, data, compressed, t
 # What comes back
 
 
-@every_pool_with(dtype=["f4", "f8"])
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(name, ("f4", "f8")[number % 2]) for number, name in enumerate(KINDS)]
+)
 def test_predictions_of_a_tensor_are_tensors_of_its_device(name, dtype, tensor, data):
     X, y = data[0].astype(dtype), data[1]
     clf = classifier(4, name, tol=1e-2).fit(X, y)

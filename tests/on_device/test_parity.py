@@ -159,7 +159,7 @@ def test_whatever_is_asked_of_a_fit_is_done_alike(parameters, dtype, device, dat
     assert np.allclose(found.path_.costs, truth.path_.costs)
 
 
-@pytest.mark.parametrize("name", ["columns", "stumps", "pieces", "templates"])
+@pytest.mark.parametrize("name", ["columns", "stumps", "pieces"])
 def test_rows_of_weight_zero_count_not_at_all(name, device, data):
     X, y = data
     weight = np.random.default_rng(0).uniform(0.1, 2.0, size=300)

@@ -157,14 +157,16 @@ def test_a_penalty_of_ones_own_is_refused_by_name(device, data, no_work):
         ShareBoostClassifier(3, penalty=MyFrobenius(), device=device).fit(*data)
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16", "float8_e5m2", "complex64"])
-def test_types_of_no_columns_are_refused_by_fit_and_predict(name, tensor, data):
+def test_types_of_no_columns_are_refused_by_fit_and_predict(tensor, data):
     X, y = data
-    rows = torch.tensor(X).to(getattr(torch, name)).to(tensor(X).device)
     clf = ShareBoostClassifier(2).fit(X, y)
-    for call in (lambda: ShareBoostClassifier(2).fit(rows, y), lambda: clf.predict(rows)):
-        with pytest.raises(ValueError, match=f"X has the dtype torch.{name}: it takes float32"):
-            call()
+    for name in ("float16", "bfloat16", "float8_e5m2", "complex64"):
+        rows = torch.tensor(X).to(getattr(torch, name)).to(tensor(X).device)
+        told = f"X has the dtype torch.{name}: it takes float32"
+        with pytest.raises(ValueError, match=told):
+            ShareBoostClassifier(2).fit(rows, y)
+        with pytest.raises(ValueError, match=told):
+            clf.predict(rows)
 
 
 @pytest.mark.parametrize(

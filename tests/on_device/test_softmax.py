@@ -28,7 +28,7 @@ def both(loss, scores, y, weight, device):
 
 
 @types
-@pytest.mark.parametrize(("scale", "margin"), [(0.0, 1.0), (1.0, 0.0), (1.0, 2.5), (30.0, 1.0)])
+@pytest.mark.parametrize(("scale", "margin"), [(1.0, 2.5), (30.0, 0.0)])
 def test_values_and_residuals_are_those_of_numpy(scale, margin, dtype, device):
     scores, y, weight = problem(dtype, scale)
     truth, found = both(LogisticLoss(margin), scores, y, weight, device)
@@ -37,8 +37,9 @@ def test_values_and_residuals_are_those_of_numpy(scale, margin, dtype, device):
     assert np.allclose(found[1], truth[1], rtol=100 * precision, atol=precision)
 
 
-@types
-@pytest.mark.parametrize(("lead", "margin"), [(20.0, 0.0), (60.0, 2.5)])
+@pytest.mark.parametrize(
+    ("lead", "margin", "dtype"), [(20.0, 0.0, "f8"), (20.0, 2.5, "f4"), (60.0, 2.5, "f4")]
+)
 def test_confident_examples_are_not_rounded_away(lead, margin, dtype, device):
     """Of an example that is right by far, the loss and the residual are small and not zero."""
     scores = np.zeros((3, 2), dtype=dtype)
