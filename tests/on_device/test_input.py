@@ -1,5 +1,6 @@
 """What a fit and a model take of a device, and what they give back."""
 
+import os
 import subprocess
 import sys
 import types
@@ -301,7 +302,10 @@ def test_real_cupy_arrays_are_taken(device, data):
 def said_by(code):
     """What a new process prints, in which every warning is an error."""
     answer = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert answer.returncode == 0, answer.stderr
     return answer.stdout.split()

@@ -63,5 +63,5 @@ if hasattr(products, "fp32_precision"):  # an older torch has the older setting 
     ShareBoostClassifier(2).fit(rows, y[:200])
     assert products.fp32_precision == "tf32"
 """
-    environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    environment = {**os.environ, "SCIPY_ARRAY_API": "1", "OMP_NUM_THREADS": "1"}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
