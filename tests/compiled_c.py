@@ -84,7 +84,10 @@ class Compiled:
 
 
 def compiled(folder, *models, flags=("-O1",)):
-    """Compile models into one library: each is a classifier and its arguments of ``to_c``."""
+    """Compile models into one library: each is a classifier and its arguments of ``to_c``.
+
+    Call it once per folder: a library of the same path would not be loaded again.
+    """
     text = START
     for number, (clf, arguments) in enumerate(models):
         name = f"model{number}"
