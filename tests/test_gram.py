@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from shareboost.gram import Gram
+from shareboost.gram import PANEL_COLUMNS, Gram
 
 EPS = np.finfo(np.float64).eps
 
@@ -77,7 +77,53 @@ def test_collinear_columns_have_a_factor():
     gram = Gram(float(np.finfo(np.float32).eps))
     for stop in range(1, 61):
         gram.extend((A[stop - 1 : stop] @ A[:stop].T).astype(np.float64))
-        assert np.isfinite(dense(gram.factor(np.zeros(stop)), stop)).all()
+        C = dense(gram.factor(np.zeros(stop)), stop)
+        assert np.allclose(C @ C.T, A[:stop].astype(np.float64) @ A[:stop].T, rtol=1e-3)
+
+
+def test_products_that_rounding_made_indefinite_have_a_factor_near_them():
+    """Rounding to few digits gives a matrix with a negative eigenvalue, hence no exact factor."""
+    A = np.random.default_rng(0).normal(size=(2, 12))
+    A = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [2, 1]]) @ A
+    rounded = np.round(A @ A.T, 2)
+    assert np.linalg.eigvalsh(rounded)[0] < -1e-4
+    gram = Gram(EPS)
+    gram.extend(rounded)
+    C = dense(gram.factor(np.zeros(5)), 5)
+    assert np.abs(C @ C.T - rounded).max() < 0.02 * np.abs(rounded).max()
+
+
+def test_how_far_collinear_columns_were_kept_apart_is_forgotten_with_them():
+    gram = Gram(EPS)
+    gram.extend(np.diag([1.0, 2.0]))
+    gram.extend(np.array([[1.0, 0.0, 0.9]]))  # no product of real columns: 0.9 is below 1.0
+    gram.factor(np.zeros(3))
+    gram.remove(1)
+    C = dense(gram.factor(np.zeros(2)), 2)
+    assert np.allclose(C @ C.T, np.diag([1.0, 2.0]), rtol=1e-12)
+
+
+def test_a_column_of_zeros_has_a_factor():
+    gram = Gram(EPS)
+    gram.extend(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    C = dense(gram.factor(np.zeros(2)), 2)
+    assert np.allclose(C @ C.T, [[4.0, 0.0], [0.0, 0.0]])
+    assert np.isfinite(gram.factor(np.zeros(2)).divide(np.eye(2))).all()
+
+
+@pytest.mark.parametrize("sizes", [[1] * 100, [5] * 20, [1, 40, 3, 3, 30, 23]])
+def test_panels_have_whole_atoms_and_no_more_than_make_them_full(sizes):
+    """So that an atom more touches a block of constant size, and many share one BLAS call."""
+    factor = grown(np.random.default_rng(0).normal(size=(100, 120)), sizes, 0.25).factor(
+        np.full(100, 0.25)
+    )
+    edges, stops = np.cumsum(sizes).tolist(), [panel.stop for panel in factor.panels]
+    assert stops[-1] == 100
+    for panel in factor.panels:
+        before_last = max([0, *(edge for edge in edges if edge < panel.stop)])
+        assert panel.stop in edges
+        assert before_last - panel.start < PANEL_COLUMNS
+        assert panel.stop - panel.start >= PANEL_COLUMNS or panel.stop == 100
 
 
 @pytest.mark.parametrize("place", [0, 3, 6])
@@ -95,3 +141,15 @@ def test_after_a_removal_all_is_as_if_the_atom_had_never_been_there(place):
     assert np.allclose(C, dense(fresh.factor(ridge), kept.size))
     whole = dense(before.factor(np.full(70, 0.25)), 70)
     assert np.array_equal(whole, dense(grown(A, sizes, 0.25).factor(np.full(70, 0.25)), 70))
+
+
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_after_a_swap_of_atoms_of_one_width_the_factor_is_that_of_the_new_columns(place):
+    A = np.random.default_rng(0).normal(size=(80, 150))
+    gram = grown(A[:70], [10] * 7, 0.25)
+    swapped = np.delete(A, slice(10 * place, 10 * place + 10), axis=0)
+    gram.remove(place)
+    gram.extend(swapped[60:] @ swapped.T)
+    assert np.array_equal(gram.border, swapped[60:] @ swapped.T)
+    C = dense(gram.factor(np.full(70, 0.25)), 70)
+    assert np.allclose(C @ C.T, swapped @ swapped.T + 0.25 * np.eye(70))
