@@ -8,6 +8,28 @@ distributed = pytest.importorskip("distributed")
 
 
 @pytest.fixture(autouse=True)
+def looking_often(monkeypatch):
+    """Have fits of few rows not wait for the next look at the workers."""
+    monkeypatch.setattr("shareboost.on_cluster.fleet.LOOK_OFTEN", 0.002)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def settings_of_dask():
+    settings = {
+        # However busy the machine is, nobody gives up waiting for the others.
+        "distributed.comm.timeouts.connect": "10 minutes",
+        "distributed.comm.timeouts.tcp": "10 minutes",
+        "distributed.scheduler.worker-ttl": None,
+        "shareboost.worker-patience": 600,
+        # Nobody reads what workers tell of themselves.
+        "distributed.worker.profile.enabled": False,
+        "distributed.admin.system-monitor.interval": "1 minute",
+    }
+    with dask.config.set(settings):
+        yield
+
+
+@pytest.fixture(autouse=True)
 def in_this_thread(request):
     """A test that wants a cluster asks for it."""
     if {"client", "processes"} & set(request.fixturenames):
@@ -45,7 +67,7 @@ def processes(process_cluster):
         yield client
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def data():
     X, y = load_digits(return_X_y=True)
     return X[:300], y[:300]

@@ -2,11 +2,10 @@
 
 import logging
 import os
-import random
 import signal
 import subprocess
 import sys
-import threading
+import tempfile
 import time
 from itertools import count
 
@@ -14,13 +13,16 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster
+from ctrl_c import heeding_ctrl_c
+from distributed import Client, LocalCluster, WorkerPlugin
 from distributed.utils import get_mp_context
 
 from shareboost import ShareBoostClassifier
 from shareboost.on_cluster import waiting
 from shareboost.on_cluster.fleet import ASKS, Fleet
 from shareboost.on_cluster.waiting import ClusterError
+
+pytestmark = pytest.mark.quiet
 
 ON_CLIENT = {}
 ON_CLUSTER = {"shareboost.client-memory": "1 kB"}
@@ -30,7 +32,33 @@ every_refit = pytest.mark.parametrize(
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def orders(tmp_path_factory):
+    """A folder of orders to workers: the names of files say which task ends who begins it."""
+    return tmp_path_factory.mktemp("orders")
+
+
+def worker_ending(folder):
+    """Return a plugin of workers by which one ends itself for every order in the folder."""
+
+    # Workers have no tests to import: what they call is defined in here.
+    class WorkerEnding(WorkerPlugin):
+        def transition(self, key, start, finish, **kwargs):
+            if finish != "executing":
+                return
+            name = key[0] if isinstance(key, tuple) else key
+            for order in os.listdir(folder):
+                if name.startswith(order.partition(" ")[2]):
+                    try:
+                        os.unlink(os.path.join(folder, order))
+                    except FileNotFoundError:  # another worker was faster
+                        continue
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+    return WorkerEnding()
+
+
+@pytest.fixture(scope="module")
+def cluster(orders):
     settings = {
         # New workers are forks of a process that has imported all they need.
         "distributed.worker.multiprocessing-method": "forkserver",
@@ -48,21 +76,31 @@ def cluster():
             silence_logs=logging.CRITICAL,
             memory_limit="2 GiB",
         ) as cluster:
+            with Client(cluster) as client:
+                client.register_plugin(worker_ending(str(orders)), "worker ending")
             yield cluster
+
+
+@pytest.fixture(autouse=True)
+def patient_with_the_scheduler(monkeypatch):
+    monkeypatch.setattr(waiting, "ANSWER_TIME", 600.0)
+
+
+def with_two_workers(cluster, client):
+    cluster.scale(2)
+    client.wait_for_workers(2)
 
 
 @pytest.fixture
 def client(cluster):
-    cluster.scale(2)
     with Client(cluster) as client:
-        client.wait_for_workers(2)
+        with_two_workers(cluster, client)
         yield client
 
 
 def blocks(fault=lambda: None):
     """Return (X, y): blocks by seed, made by tasks that also meet the fault."""
 
-    # Workers have no tests to import: what they call is defined in here.
     def rows(seed, labels):
         fault()
         rng = np.random.default_rng(int(seed[0]))
@@ -84,7 +122,8 @@ def classifier(**parameters):
 @pytest.fixture(scope="module")
 def faultless(cluster):
     """The fits without any fault, by where they are refit."""
-    with Client(cluster):
+    with Client(cluster) as client:
+        with_two_workers(cluster, client)
         found = {}
         for refit in (ON_CLIENT, ON_CLUSTER):
             with dask.config.set(refit):
@@ -100,7 +139,7 @@ def assert_same(clf, other):
 
 def assert_forgotten(cluster):
     """Assert that the scheduler comes to know no task of a fit, nor of the blocks, any more."""
-    until = time.monotonic() + 20
+    until = time.monotonic() + 600
     while cluster.scheduler.tasks and time.monotonic() < until:
         time.sleep(0.02)
     assert not list(cluster.scheduler.tasks)
@@ -114,52 +153,51 @@ def made_anew(monkeypatch):
 
 @pytest.fixture
 def amid(monkeypatch):
-    """Have something happen while tasks are computed, by the number of their pass or round."""
+    """Have something happen while tasks are computed, by the number of their pass or round.
 
-    def plan(passes=None, rounds=None):
-        asked, events = Fleet._asked, []
+    Just after the tasks are asked for, or just ``before``.
+    """
+
+    def plan(passes=None, rounds=None, before=False):
+        asked = Fleet._asked
         n_passes, n_rounds = count(), count(1)
 
         def asked_amid_events(self, graph, keys, *where):
-            found = asked(self, graph, keys, *where)
-            events.append((passes or {}).pop(next(n_passes), None))
+            events = [(passes or {}).pop(next(n_passes), None)]
             if "shareboost-score" in str(keys):  # the first of a round
                 events.append((rounds or {}).pop(next(n_rounds), None))
-            for event in filter(None, events):
-                event()
-            events.clear()
-            return found
+            if before:
+                happen(events)
+            futures = asked(self, graph, keys, *where)
+            if not before:
+                happen(events)
+            return futures
 
         monkeypatch.setattr(Fleet, "_asked", asked_amid_events)
 
     return plan
 
 
-class Killer:
-    """Ends workers as the system does when it runs out of memory."""
+def happen(events):
+    for event in filter(None, events):
+        event()
 
-    def __init__(self, cluster, seed):
-        self.cluster = cluster
-        self.random = random.Random(seed)
-        self.n_killed = 0
 
-    def __call__(self):
-        time.sleep(self.random.uniform(0, 0.02))  # into the tasks
-        while not self._end(self.random.choice(list(self.cluster.workers.values()))):
-            time.sleep(0.01)
-        self.n_killed += 1
+@pytest.fixture
+def end_worker(orders):
+    """Have the next worker that begins a task, of a given name, end as if out of memory."""
+    numbers = count()
+    yield lambda name="": (orders / f"{next(numbers)} {name}").touch()
+    for order in orders.iterdir():
+        order.unlink()
 
-    def all(self):
-        for nanny in self.cluster.workers.values():
-            self._end(nanny)
 
-    def _end(self, nanny):
-        """Return whether there was a process to end."""
+def end_all(cluster):
+    for nanny in cluster.workers.values():
         try:
             os.kill(nanny.pid, signal.SIGKILL)
         except (ProcessLookupError, TypeError):  # ended already, or none is started yet
-            return False
-        return True
+            continue
 
 
 @pytest.mark.parametrize(
@@ -172,18 +210,17 @@ class Killer:
     ],
 )
 def test_workers_may_be_killed_in_any_round(
-    cluster, client, faultless, amid, request, refit, held, persisted
+    cluster, client, faultless, amid, end_worker, orders, request, refit, held, persisted
 ):
     if not held:
         request.getfixturevalue("made_anew")
     X, y = blocks()
     if persisted:
         X, y = client.persist([X, y])
-    kill = Killer(cluster, seed=2 * held + persisted)
-    amid(dict.fromkeys([3, 8, 11] if refit is ON_CLIENT else [5, 10, 15], kill))
+    amid(dict.fromkeys([3, 8, 11] if refit is ON_CLIENT else [5, 10, 15], end_worker), before=True)
     with dask.config.set(refit):
         clf = classifier().fit(X, y)
-    assert kill.n_killed == 3
+    assert not os.listdir(orders)
     assert_same(clf, faultless[str(refit)])
     del X, y
     assert_forgotten(cluster)
@@ -209,26 +246,26 @@ def blaming(cluster, monkeypatch):
 
 @pytest.mark.parametrize("rows_are", ["held", "made anew", "persisted"])
 def test_a_task_is_not_blamed_for_a_chance(
-    cluster, client, faultless, amid, blaming, request, monkeypatch, rows_are
+    cluster, client, faultless, amid, blaming, end_worker, orders, request, monkeypatch, rows_are
 ):
     if rows_are != "held":
         request.getfixturevalue("made_anew")
-    X, y = blocks(lambda: time.sleep(0.06))
+    X, y = blocks()
     if rows_are == "persisted":
         X, y = client.persist([X, y])
-    kill, blamed = Killer(cluster, seed=7), []
+    blamed = []
 
-    def kill_those_who_compute_what_was_lost():
-        kill()
-        time.sleep(0.03)
-        kill.all()
+    def lose_all_rows_and_who_makes_them_again():
+        end_worker("rows-")
+        end_all(cluster)
 
     hold_anew = Fleet._hold_anew
     monkeypatch.setattr(
         Fleet, "_hold_anew", lambda self, *asked: blamed.append(asked) or hold_anew(self, *asked)
     )
-    amid(rounds={2: kill_those_who_compute_what_was_lost})
+    amid(rounds={2: lose_all_rows_and_who_makes_them_again})
     clf = classifier().fit(X, y)
+    assert not os.listdir(orders)
     assert blamed
     assert_same(clf, faultless[str(ON_CLIENT)])
     del X, y
@@ -239,7 +276,7 @@ def test_a_block_that_ends_every_worker_is_one_clear_error(cluster, client, blam
     folder = str(tmp_path)
 
     def end():
-        open(os.path.join(folder, str(os.getpid())), "w").close()
+        os.close(tempfile.mkstemp(dir=folder)[0])
         os.kill(os.getpid(), signal.SIGKILL)
 
     with pytest.raises(ClusterError, match="Several workers in turn ended while they computed"):
@@ -251,18 +288,20 @@ def test_a_block_that_ends_every_worker_is_one_clear_error(cluster, client, blam
 def test_a_cluster_without_workers_is_one_clear_error_and_loses_no_round(
     cluster, client, faultless, amid, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(waiting, "PATIENCE", 2.0)
+    monkeypatch.setattr(waiting, "LOOK_EVERY", 0.1)
     amid(rounds={3: lambda: cluster.scale(0)})
     kept = tmp_path / "rounds"
     clf = classifier(checkpoint=kept)
-    with pytest.raises(ClusterError, match="no worker for 2 seconds.*checkpoint") as raised:
+    with (
+        dask.config.set({"shareboost.worker-patience": 1}),
+        pytest.raises(ClusterError, match="no worker for 1 seconds.*checkpoint") as raised,
+    ):
         clf.fit(*blocks())
     assert_forgotten(cluster)
     assert raised.value.__traceback__ is not None  # and keeps nothing on the cluster
     assert not hasattr(clf, "coef_")
     assert kept.exists()
-    cluster.scale(2)
-    client.wait_for_workers(2)
+    with_two_workers(cluster, client)
     assert_same(clf.fit(*blocks()), faultless[str(ON_CLIENT)])
     assert_forgotten(cluster)
 
@@ -295,7 +334,7 @@ def test_a_block_that_raises_late_loses_no_round(
     clf = classifier().fit(X, y)
     before = clf.coef_.copy()
     clf.set_params(checkpoint=kept)
-    amid(rounds={3: flag.touch})
+    amid(rounds={3: flag.touch}, before=True)
     with pytest.raises(ClusterError, match="ArithmeticError: of this block's own.*checkpoint"):
         clf.fit(X, y)
     assert np.array_equal(clf.coef_, before)
@@ -327,27 +366,46 @@ def test_a_scheduler_that_is_gone_is_one_clear_error(amid):
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
     with (
         subprocess.Popen(command, text=True, **pipes) as process,
-        Client(process.stdout.readline().strip(), timeout=60),
+        Client(process.stdout.readline().strip(), timeout=600),
     ):
         amid(rounds={2: process.kill})
         with pytest.raises(ClusterError, match="cannot be reached"):
             classifier().fit(*blocks())
 
 
-def test_an_interrupt_leaves_the_finished_rounds_and_no_task(
-    cluster, client, faultless, amid, made_anew
-):
-    def interrupt():
-        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+def waiting_while(flag, begun):
+    """Return a fault: a block that takes as long as a file is there."""
+    flag, begun = str(flag), str(begun)
 
-    amid(rounds={3: interrupt})
+    def fault():
+        while os.path.exists(flag):
+            open(begun, "w").close()
+            time.sleep(0.01)
+
+    return fault
+
+
+def test_an_interrupt_leaves_the_finished_rounds_and_no_task(
+    cluster, client, faultless, amid, made_anew, monkeypatch, tmp_path
+):
+    flag, begun = tmp_path / "flag", tmp_path / "begun"
+    wait = waiting.wait
+
+    def interrupted_wait(*arguments, **settings):
+        if begun.exists():
+            signal.raise_signal(signal.SIGINT)
+        return wait(*arguments, **settings)
+
+    monkeypatch.setattr(waiting, "wait", interrupted_wait)
+    monkeypatch.setattr(waiting, "LOOK_EVERY", 0.01)
+    amid(rounds={3: flag.touch}, before=True)
     clf = classifier()
-    with pytest.raises(KeyboardInterrupt):
-        clf.fit(*blocks(lambda: time.sleep(0.05)))
+    with heeding_ctrl_c(), pytest.raises(KeyboardInterrupt):
+        clf.fit(*blocks(waiting_while(flag, begun)))
+    flag.unlink()
     assert_forgotten(cluster)
-    n = len(clf.path_)
-    assert n == 2
-    assert np.array_equal(clf.selected_, faultless[str(ON_CLIENT)].selected_[:n])
+    assert len(clf.path_) == 2
+    assert np.array_equal(clf.selected_, faultless[str(ON_CLIENT)].selected_[:2])
 
 
 def test_a_fit_needs_a_client():
@@ -356,6 +414,7 @@ def test_a_fit_needs_a_client():
 
 
 def test_a_fit_needs_a_client_that_waits(cluster, client, monkeypatch):
-    monkeypatch.setattr(Client, "asynchronous", True)
-    with pytest.raises(ValueError, match="asynchronous=False"):
-        classifier().fit(*blocks())
+    with monkeypatch.context() as patch:  # which ends before the client is closed
+        patch.setattr(Client, "asynchronous", True)
+        with pytest.raises(ValueError, match="asynchronous=False"):
+            classifier().fit(*blocks())
