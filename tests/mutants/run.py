@@ -45,7 +45,7 @@ AREAS = {
     "refit": (["refit"], 14, ["refit", "test_rounds.py", "test_path.py"]),
     "gram": (["gram.py"], 10, ["test_gram.py", "refit", "test_rows.py"]),
     "pools": (["pools"], 20, ["pools"]),
-    "kernels": (["kernels"], 14, ["kernels", "pools", "datasets"]),
+    "kernels": (["kernels"], 14, ["kernels", "datasets", "pools"]),
     "penalties": (["penalties.py"], 10, ["test_penalties.py", "refit"]),
     "bounds": (["bounds.py"], 8, ["test_bounds.py"]),
     "export": (["export"], 20, ["export"]),
@@ -231,15 +231,21 @@ class Workshop:
             for compiled in path.parent.glob("__pycache__/*.nb?"):
                 compiled.unlink()
         try:
-            return self.failure(mutant.area, seconds)
+            return self.failure(mutant.area, seconds, path.stem)
         finally:
             path.write_text(source)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
-    def failure(self, area: str, seconds: float | None = None) -> str:
-        """Return the first test of an area that fails, or nothing where all pass in time."""
+    def failure(self, area: str, seconds: float | None = None, module: str = "") -> str:
+        """Return the first test of an area that fails, or nothing where all pass in time.
+
+        The tests that are named for a module come first: they are likely to notice.
+        """
+        places = [self.folder / "tests" / test for test in AREAS[area][2]]
+        files = [f for place in places for f in (sorted(place.rglob("test_*.py")) or [place])]
+        files.sort(key=lambda file: file.stem != f"test_{module}")
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-n", "0"]
-        command += ["-m", "not slow", *(f"tests/{test}" for test in AREAS[area][2])]
+        command += ["-m", "not slow", *map(str, files)]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
         environment = {**os.environ, **threads, "PYTHONPATH": str(self.folder / "src"), "CI": "1"}
         try:
