@@ -1,5 +1,7 @@
 """Early exit never changes an answer, and reads less."""
 
+import copy
+
 import numpy as np
 import pytest
 from compiled_c import compiled, needs_gcc
@@ -76,6 +78,91 @@ def test_the_bound_of_a_ball_is_reached_and_not_passed(seed, radius):
         depth = 1.0 - (t[:, 0] / radius) ** 2
         reached = max(0.0, np.max(depth * (points @ way + level[q] - level[p])))
         np.testing.assert_allclose(bounds[0, p, q], reached, rtol=1e-5, atol=1e-7)
+
+
+def with_weights(clf, coef, intercept):
+    """A copy of a classifier of two classes with other weights of its features."""
+    clf = copy.copy(clf)
+    clf.coef_, clf.intercept_ = np.array(coef, dtype=float), np.array(intercept, dtype=float)
+    return clf
+
+
+def one_overtaken_late(clf, gains):
+    """Two models, in which one class leads until the last feature, by a hair less than all add.
+
+    The gains are what each feature adds to the other class, the most that it can.
+    """
+    weights = np.sign(gains) * np.linspace(0.5, 1.5, len(gains))
+    lead = (weights * gains).sum() * (1.0 - 1e-5)
+    none = np.zeros_like(weights)
+    return [
+        with_weights(clf, [weights, none], [0.0, lead]),
+        with_weights(clf, [none, weights], [lead, 0.0]),
+    ]
+
+
+@needs_gcc
+@pytest.mark.parametrize("pool", ["columns", "stumps", "products"])
+def test_a_class_may_overtake_by_all_that_the_bounds_allow(pool, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 2, size=(80, 8))
+    clf = ShareBoostClassifier(8, pool=pool, alpha=1e-3).fit(X, (X[:, 0] * X[:, 1] > 0.5) * 1)
+    sides = np.where(rng.random(8) < 0.5, -1.0, 2.0)
+    row = {"columns": sides, "stumps": np.full(8, -1.0), "products": np.full(8, 2.0)}[pool][None]
+    models = one_overtaken_late(clf, clf.transform(row)[0])
+    early = {"early_exit": True, "input_range": (-1.0, 2.0)}
+    headers = compiled(tmp_path, *((model, early) for model in models))
+    for model, header, winner in zip(models, headers, (0, 1), strict=True):
+        assert model.predict(row) == header.predict(row) == winner
+
+
+@needs_gcc
+def test_early_exit_allows_for_the_rounding_of_full_sums(tmp_path):
+    """Each of 8 small weights is rounded up to the unit in the last place of the score."""
+    X = np.random.default_rng(0).uniform(size=(80, 8))
+    clf = ShareBoostClassifier(8, pool="stumps", alpha=1e-3).fit(X, (X[:, 0] > X[:, 1]) * 1)
+    unit = 2.0**-10  # in the last place of float32 numbers from 2^13 to 2^14
+    weights = np.full(clf.coef_.shape[1], 0.6 * unit)
+    model = with_weights(clf, [weights, 0.0 * weights], [1e4, 1e4 + 6.0 * unit])
+    row = np.full((1, 8), -1.0)
+    full, early = compiled(tmp_path, (model, {}), (model, {"early_exit": True}))
+    np.testing.assert_array_equal(full.scores(row)[0], [1e4 + 8.0 * unit, 1e4 + 6.0 * unit])
+    assert full.predict(row) == early.predict(row) == 0
+
+
+@pytest.fixture(scope="module")
+def matched_exactly():
+    """A classifier of eight templates, multiples of each other, and an image of their shape."""
+    template = np.array([[1.0, 2.0], [-3.5, 0.5]])
+    pool = Templates(templates=np.multiply.outer(2.0 ** np.arange(8), template), masks=1)
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    clf = ShareBoostClassifier(8, pool=pool, alpha=1e-3, include=range(8))
+    clf.fit(X, (X @ template.ravel() > 0) * 1)
+    assert clf.selected_.size == 8
+    return clf, template.reshape(1, -1)
+
+
+@needs_gcc
+def test_a_class_may_overtake_by_all_that_the_norms_of_templates_allow(matched_exactly, tmp_path):
+    clf, image = matched_exactly
+    models = one_overtaken_late(clf, clf.transform(image)[0])
+    early = {"early_exit": True, "lanes": 1}
+    headers = compiled(tmp_path, *((model, early) for model in models))
+    for model, header, winner in zip(models, headers, (0, 1), strict=True):
+        assert model.predict(image) == header.predict(image) == winner
+
+
+@needs_gcc
+def test_early_exit_on_templates_allows_for_the_rounding_of_full_sums(matched_exactly, tmp_path):
+    clf, image = matched_exactly
+    unit = 2.0**-10
+    weights = 0.6 * unit / clf.transform(image)[0]
+    model = with_weights(clf, [weights, 0.0 * weights], [1e4, 1e4 + 6.0 * unit])
+    full, early = compiled(
+        tmp_path, (model, {"lanes": 1}), (model, {"early_exit": True, "lanes": 1})
+    )
+    np.testing.assert_array_equal(full.scores(image)[0], [1e4 + 8.0 * unit, 1e4 + 6.0 * unit])
+    assert full.predict(image) == early.predict(image) == 0
 
 
 class FakeBall:
