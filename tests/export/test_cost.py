@@ -101,6 +101,37 @@ def test_templates_that_share_a_convolution_are_counted_once(digits):
     assert cost_report(clf).multiply_adds[-1] == responses + across + down + weights
 
 
+@pytest.mark.parametrize("name", ["columns", "stumps", "products", "pieces", "pieces, paper"])
+def test_multiply_adds_are_those_of_the_formulas(name, fitted_model):
+    """A weight a class for each value; before them products, or coordinates, distances, depths."""
+    report = cost_report(fitted_model(name))
+    n, k, p = report.n_features, 10, 64
+    own = {
+        "products": n,
+        "pieces": (n > 0) * p + 2 * n * p,
+        "pieces, paper": (n > 0) * p + 2 * n * p,
+    }
+    columns = n * (p + 1) if "pieces" in name else n
+    np.testing.assert_array_equal(report.n_columns, columns)
+    np.testing.assert_array_equal(report.multiply_adds, own.get(name, 0) + columns * k)
+
+
+@pytest.mark.parametrize("name", ["columns", "stumps", "products"])
+def test_features_without_arrays_take_no_more_stack(name, fitted_model):
+    ram = cost_report(fitted_model(name)).ram
+    np.testing.assert_array_equal(ram, ram[0])
+
+
+def test_a_template_under_more_masks_takes_a_float_for_each_value_and_track(digits):
+    """Its four values are of two masks across: a track for each, and the first was there."""
+    from shareboost.pools import Templates
+
+    pool = Templates(templates=np.eye(3)[None], masks=2, sigma=2.0)
+    clf = ShareBoostClassifier(4, pool=pool, alpha=1e-3).fit(digits[0][:300], digits[1][:300])
+    ram = cost_report(clf).ram
+    assert ram[4] - ram[1] == 4 * (3 + 1)
+
+
 def test_a_20_column_model_of_digits_takes_less_than_4_kilobytes(digits):
     assert cost_report(ShareBoostClassifier(20).fit(*digits)).flash[-1] < 4096
 

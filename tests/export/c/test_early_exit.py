@@ -1,6 +1,7 @@
 """Early exit never changes an answer, and reads less."""
 
 import copy
+from itertools import product
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from shareboost.export.c.layout import layout_of
 from shareboost.export.c.simulation import values
 from shareboost.export.c.step import Form
 from shareboost.export.plan import plan_of
-from shareboost.pools import Templates
+from shareboost.pools import Columns, Products, Stumps, Templates
 
 
 @needs_gcc
@@ -60,6 +61,21 @@ def test_no_feature_adds_more_than_its_bound(name, fitted_model, digits):
         added = np.einsum("inw,nwk->ink", found, weights.reshape(step.n, step.width, -1))
         most = (added[:, :, None, :] - added[:, :, :, None]).max(axis=0)
         assert np.all(most <= bounds + 1e-5 * np.abs(added).max())
+
+
+@pytest.mark.parametrize("pool", [Columns(), Stumps(), Products(squares=True, linear=True)])
+def test_the_bounds_of_features_are_the_most_they_add_in_the_range(pool):
+    """At a corner of the range, or at zero, where a square is least."""
+    rng = np.random.default_rng(0)
+    low, high = np.array([-1.0, 0.5, -2.0]), np.array([2.0, 3.0, -0.5])
+    X = rng.uniform(low, high, size=(60, 3))
+    clf = ShareBoostClassifier(9, pool=pool, alpha=1e-3).fit(X, np.digitize(X[:, 0], [0.2, 1.0]))
+    (step,) = (layout := layout_of(plan_of(clf), Form("shareboost", "float32", "float32"))).steps
+    sides = [sorted({a, b, float(np.clip(0.0, a, b))}) for a, b in zip(low, high, strict=True)]
+    added = values(step, np.array(list(product(*sides))))[:, :, None] * layout.decoded[0]
+    most = (added[:, :, None, :] - added[:, :, :, None]).max(axis=0)
+    found = most_added(step, layout.decoded[0], low, high)
+    np.testing.assert_allclose(found, most, rtol=1e-6, atol=1e-9)
 
 
 @settings(max_examples=25)

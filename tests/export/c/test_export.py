@@ -15,6 +15,7 @@ from shareboost.export.c.layout import layout_of
 from shareboost.export.c.simulation import scores as simulated
 from shareboost.export.c.step import Form
 from shareboost.export.plan import plan_of
+from shareboost.pools import Columns, Products, Stumps, Union
 
 
 @needs_gcc
@@ -51,6 +52,21 @@ def test_a_header_computes_what_its_model_does(name, fitted_model, digits, tmp_p
     for header, other in ((full, early_full), (int8, early_int8)):
         np.testing.assert_array_equal(other.predict(rows), header.predict(rows))
         assert_near(other.scores(rows), header.scores(rows), rtol=1e-6)
+
+
+@needs_gcc
+def test_rows_a_millionth_from_the_edge_of_a_ball_are_in_it_or_out_of_it(fitted_model, tmp_path):
+    """Nearer than a tenth of that Python, too, rounds a distance to either side."""
+    clf, rng = fitted_model("pieces, paper"), np.random.default_rng(0)
+    (part,) = plan_of(clf).parts
+    ways = rng.normal(size=(100, 64))
+    ways /= np.linalg.norm(ways, axis=1, keepdims=True)
+    ways[::2] *= 1.0 + 1e-6
+    ways[1::2] *= 1.0 - 1e-6
+    (header,) = compiled(tmp_path, (clf, {}))
+    for origin, radius in zip(part.origins, np.sqrt(part.squared_radii), strict=True):
+        X = (origin + part.unit * float(radius) * ways).astype(np.float32)
+        assert_near(header.scores(X), clf.decision_function(X))
 
 
 @needs_gcc
@@ -143,6 +159,22 @@ def test_numbers_that_float32_does_not_hold_are_refused(pool, scale, shift):
         to_c(clf)
 
 
+@pytest.mark.parametrize(
+    "pool", [Columns(), Products(squares=True), Products(linear=True), Union([Columns(), Stumps()])]
+)
+def test_a_header_lists_the_columns_that_it_reads_unless_it_reads_all(pool):
+    X, y = load_iris(return_X_y=True)
+    clf = ShareBoostClassifier(4, pool=pool).fit(X[:, [2, 1, 3, 0]], y)
+    listed = []
+    for t in range(5):
+        model = clf.at(t)
+        found = [int(place) for place in re.findall(r"^ \*   x\[(\d)\] x\1$", to_c(model), re.M)]
+        read = model.columns_.tolist()
+        assert found == (read if len(read) < 4 else [])
+        listed += found
+    assert 0 in listed
+
+
 def test_names_that_c_does_not_take_are_refused(fitted_model):
     for name in ("1st", "a b", "a-b", "é", "", "a__b", "_a", None, "a*/"):
         with pytest.raises(ValueError, match=re.escape(f"name={name!r}")):
@@ -162,6 +194,6 @@ def test_arguments_that_are_not_valid_are_named(fitted_model):
         to_c(fitted_model("columns"), lanes=0)
     with pytest.raises(ValueError, match="needs input_range"):
         to_c(fitted_model("columns"), early_exit=True)
-    for wrong in ((1, 0), (0, np.nan), 3, (0, np.ones(63)), (0, 1, 2)):
+    for wrong in ((1, 0), (0, np.nan), (0, np.inf), (-np.inf, 0), 3, (0, np.ones(63)), (0, 1, 2)):
         with pytest.raises(ValueError, match="input_range="):
             to_c(fitted_model("columns"), early_exit=True, input_range=wrong)
