@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from shareboost.losses import LogisticLoss
 from shareboost.penalties import Frobenius, SmoothL1, SmoothLinf1
 from shareboost.places import HOST
-from shareboost.pools import Columns
+from shareboost.pools import Columns, Groups
 from shareboost.refit import SOLVERS, Refit
 from shareboost.refit.lbfgs import MEMORY, Pairs, lbfgs
 from shareboost.refit.line_search import Step
@@ -123,6 +123,34 @@ def test_collinear_columns_are_no_trouble(problem, solver):
     S = np.hstack([np.ones((len(y), 1)), X[:, [0, 1]]]) @ truth.T
     expected = naive.average_loss(S, y, np.ones(len(y)), 1.0)
     assert rows.evaluate(W, LogisticLoss())[0] / len(y) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_refit_that_starts_at_the_minimum_takes_no_iteration(problem, solver):
+    rows = rows_with(*problem, [0, 1])
+    W, first = refit(solver)(rows, start(rows), 1e-6)
+    again, status = refit(solver)(rows, W, 1e-6)
+    assert first.iterations > 0
+    assert status.iterations == 0
+    assert np.array_equal(again, W)
+
+
+def test_the_gradient_reached_is_the_largest_sum_over_an_atoms_columns_and_all_classes(problem):
+    X, y = problem
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
+    pool = Groups([0, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3, 3], scale="none").fit(X, weight)
+    W = np.random.default_rng(1).normal(size=(4, 10))
+    with Rows(X, y, weight, pool, 4, True) as rows:
+        for atom in (3, 0, 1):
+            rows.append(atom)
+        found = Objective(rows, LogisticLoss(), PENALTIES[0], 0.1, W).start
+        columns = [6, 7, 8, 9, 10, 11, 0, 1, 2]
+        centers = np.concatenate([chosen.centers for chosen in rows.chosen])
+    B = np.hstack([np.ones((len(y), 1)), X[:, columns] - centers])
+    gradient = (weight[:, None] * naive.residual(B @ W.T, y, 1.0)).T @ B / weight.sum()
+    gradient[:, 1:] += 0.2 * W[:, 1:]
+    norms = [abs(gradient[:, own]).sum() for own in ([0], range(1, 7), [7], [8, 9])]
+    assert found.reached == pytest.approx(max(norms), rel=1e-9)
 
 
 def test_the_status_tells_what_was_not_reached(problem):

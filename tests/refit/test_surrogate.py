@@ -69,6 +69,43 @@ def test_rows_that_tell_little_of_all_do_no_harm(sample, monkeypatch):
     assert found.value == pytest.approx(wanted.value, abs=1e-10)
 
 
+@pytest.mark.parametrize("size", [0.03, 30.0])
+def test_rows_in_other_units_lead_astray_and_do_no_harm(sample, size):
+    """The minima of columns 30 times smaller or larger are as far off: L-BFGS takes over."""
+    pool = Columns("none").fit(sample[0], centred=False)
+    other = size * sample[0][::2], sample[1][::2]
+    with rows_of(sample, pool, slice(None)) as rows, rows_of(other, pool, slice(None)) as near:
+        for atom in range(6):
+            rows.append(atom)
+            near.append(atom)
+        wanted, _ = lbfgs(objective_of(rows), TOLERANCE, 200)
+        found, steps = surrogate(objective_of(rows), near, TOLERANCE, 200)
+        assert found.reached <= TOLERANCE
+        assert found.value == pytest.approx(wanted.value, abs=1e-10)
+        start = objective_of(rows).start
+        few, steps = surrogate(objective_of(rows), near, TOLERANCE, 4)
+        assert few.value <= start.value
+        assert steps <= 5
+
+
+def test_the_steps_told_are_the_evaluations_of_all_rows(sample, monkeypatch):
+    pool = Columns().fit(sample[0], centred=False)
+    some = slice(None, None, 2)
+    with rows_of(sample, pool, slice(None)) as rows, rows_of(sample, pool, some) as near:
+        for atom in range(6):
+            rows.append(atom)
+            near.append(atom)
+        objective = objective_of(rows)
+        evaluated = []
+        arrived = Objective.arrived
+        monkeypatch.setattr(
+            Objective, "arrived", lambda self, W: evaluated.append(W) or arrived(self, W)
+        )
+        found, steps = surrogate(objective, near, TOLERANCE, 200)
+    assert found.reached <= TOLERANCE
+    assert steps == len(evaluated) < 10
+
+
 def test_no_step_is_taken_at_the_minimum(sample):
     pool = Columns().fit(sample[0], centred=False)
     with rows_of(sample, pool, slice(None)) as rows, rows_of(sample, pool, slice(0, 9)) as near:
