@@ -99,3 +99,10 @@ def test_images_of_any_unit_are_set_upright_alike():
     expected = deskew(images)
     for unit in (1e300, 1e-300):
         np.testing.assert_allclose(deskew(images * unit) / unit, expected, rtol=1e-9, atol=1e-9)
+
+
+def test_pixels_below_zero_count_as_such():
+    image = np.array([[2.0, 0.0, 0.0], [-1.0, 0.0, -2.0], [0.0, 0.0, 2.0]])
+    slope, middle = slant_of(image)  # though the pixels add up to half of the largest
+    assert (slope, middle) == pytest.approx((1.0, 1.0))
+    np.testing.assert_allclose(deskew(image[None])[0], naive_deskew(image), atol=1e-9)

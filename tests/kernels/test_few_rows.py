@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from pairs import covering
 
 from shareboost.kernels.few_rows import CHUNK, add_product, add_product_transposed
@@ -64,3 +65,26 @@ def test_no_rows_and_no_columns_are_no_trouble():
     add_product(np.empty((3, 0)), np.empty((0, 4)), out)
     assert np.array_equal(out, np.ones((3, 4)))
     add_product_transposed(np.ones((3, 5)), np.empty((0, 5)), np.empty((3, 0)))
+
+
+def between_margins(shape):
+    """Zeros, and the memory around them, which is 7."""
+    memory = np.full(np.prod(shape) + 200, 7.0)
+    inner = memory[100:-100].reshape(shape)
+    inner[:] = 0.0
+    return inner, memory
+
+
+@pytest.mark.parametrize("k", range(1, 12))
+def test_no_step_reaches_beyond_the_arrays(k):
+    """In Python NumPy checks every place; nor does what is compiled write beside the results."""
+    for n, c in [(9, 3), (16, 4), (7, 6)]:
+        rows, data = some(k, k, (n, c), "f8", "f8")
+        turned = np.ascontiguousarray(data.T)
+        for kernel, other in ((add_product, data), (add_product_transposed, turned)):
+            for call in (kernel, kernel.py_func):
+                out, memory = between_margins((k, c))
+                call(rows, other, out)
+                assert np.allclose(out, rows @ data)
+                assert (memory[:100] == 7.0).all()
+                assert (memory[-100:] == 7.0).all()

@@ -82,3 +82,18 @@ def test_sums_inside_all_radii_equal_explicit_columns(power):
         depth = np.where(distances < radius, (radius - distances).astype(float) ** power, 0.0)
         twin = rows.T @ (here * depth[:, None]) * factors[s]
         assert np.allclose(out[:, s], twin, rtol=1e-4, atol=1e-4)
+
+
+def test_the_rows_of_a_later_centre_are_found_where_they_are():
+    """As blocks hold them, one centre's after the other's; in Python NumPy checks every place."""
+    points, origin, distances, order, edges = shells()
+    rows = some_rows()
+    alone = moments(points, origin, rows, distances, order, edges, 2, False)
+    inside = order[: edges[-1]]
+    depths = np.repeat(RADII, np.diff(edges)) - distances[inside]
+    before = np.zeros(17, dtype=inside.dtype), np.full(17, np.nan, dtype=np.float32)
+    later = np.concatenate([before[0], inside]), np.concatenate([before[1], depths])
+    for call in (add_moments, add_moments.py_func):
+        out = np.zeros_like(alone)
+        call(points, origin, rows, *later, edges + 17, out)
+        assert np.allclose(out, alone, rtol=1e-5, atol=1e-5)

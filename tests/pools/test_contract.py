@@ -13,6 +13,7 @@ from every_pool import (
     all_moments,
     all_scores,
     columns_of,
+    every_kind,
     every_pool,
     every_pool_with,
     fitted,
@@ -26,8 +27,9 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from threadpoolctl import threadpool_limits
 
-from shareboost.pools import Groups, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Templates, Union
 from shareboost.pools.base import PART_BYTES
+from shareboost.pools.table import Whole
 
 KINDS_OF_ROWS = {"dense": np.asarray, "sparse": sp.csr_array}
 
@@ -54,7 +56,7 @@ def test_statistics_are_sums_over_explicit_columns(name, make, edges, centred, d
     for atom, truth in enumerate(naive_scales(pool, X, weight, centred)):
         assert np.allclose(scales[atom], truth, rtol=1e-3), atom
 
-    Z = scaled_columns(pool, X, weight, scales)
+    Z = scaled_columns(pool, X, weight, scales, centred)
     wrong = rounding(name, Z)
     found = all_correlations(pool, make(X), R, edges)
     assert found.dtype == np.float64
@@ -73,6 +75,16 @@ def test_statistics_are_sums_over_explicit_columns(name, make, edges, centred, d
         assert (np.abs(first - V @ Z.T) <= V @ wrong.T)[:, columns_of(pool, pool.choosable)].all()
         off = np.abs(second - V @ (Z**2).T) - V @ (wrong * (2 * np.abs(Z) + wrong)).T
     assert off[:, columns_of(pool, pool.choosable)].max() <= 0
+
+
+@every_kind
+def test_deviations_are_about_the_mean_unless_told(name, data):
+    X, ones = data[0], np.ones(120)
+    truth = naive_scales(fitted(name, X), X, ones, centred=True)
+    pool = clone(POOLS_TO_TEST[name])
+    for found in (clone(pool).fit(X), clone(pool).fit_spread(Whole(X, ones))):
+        for scale, expected in zip(scales_of(found), truth, strict=True):
+            assert np.allclose(scale, expected, rtol=1e-3)
 
 
 @every_pool_with(kind=list(KINDS_OF_ROWS))
@@ -213,6 +225,27 @@ def test_an_unfitted_pool_says_so(data):
         assert not hasattr(pool, "n_atoms_")
         with pytest.raises(AttributeError, match="no attribute 'n_atoms'"):
             _ = pool.n_atoms
+
+
+@pytest.mark.parametrize(
+    ("pool", "make", "least", "width"),
+    [(Columns(), sp.csr_array, 8, 1), (Stumps(10), np.asarray, 12, 9)],
+    ids=["sparse columns", "stumps"],
+)
+def test_parts_are_enough_for_several_threads_and_no_larger_than_they_may_be(
+    pool, make, least, width
+):
+    X = make(np.random.default_rng(0).normal(size=(50, 200)))
+    pool = clone(pool).fit(X)
+    for n_classes in (1, 10, 10**4, 10**5, 10**7):
+        parts = pool.parts(n_classes)
+        sizes = np.array([part.stop - part.start for part in parts])
+        largest = max(width, min(PART_BYTES / (8 * n_classes), -(-200 * width // least)))
+        assert len(parts) >= least
+        assert sizes.max() <= largest
+        # Two neighbours would not fit into one, but for what the end leaves over.
+        assert (sizes[:-2] + sizes[1:-1] > largest / 2).all()
+        assert len(parts) <= 2 * -(-200 * width // largest) + 1
 
 
 @pytest.mark.quiet

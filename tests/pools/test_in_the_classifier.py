@@ -83,7 +83,7 @@ def test_a_fit_is_the_fit_on_explicit_columns(pool, rule, make, weight, intercep
 
     counted = weight > 0
     pool = clone(pool).fit(X[counted], weight[counted], centred=intercept)
-    atoms = explicit(pool, X, X[counted], weight[counted])
+    atoms = explicit(pool, X, X[counted], weight[counted], intercept)
     scales = [pool.scales(atom) for atom in range(pool.n_atoms_)]
     labels = np.repeat(np.arange(len(atoms)), [len(own) for own in atoms])
     Z = (np.vstack(atoms) / np.concatenate(scales)[:, None]).T
@@ -92,7 +92,7 @@ def test_a_fit_is_the_fit_on_explicit_columns(pool, rule, make, weight, intercep
     assert clf.selected_.tolist() == truth.selected_.tolist()
     assert np.allclose(clf.path_.losses, truth.path_.losses, rtol=1e-4)
 
-    atoms = explicit(pool, X_new, X[counted], weight[counted])
+    atoms = explicit(pool, X_new, X[counted], weight[counted], intercept)
     A = np.vstack([atoms[atom] for atom in clf.selected_]).T
     found = clf.transform(make(X_new))
     assert np.allclose(found.toarray() if sp.issparse(found) else found, A, rtol=1e-4, atol=1e-3)
@@ -108,7 +108,7 @@ def test_scores_on_new_rows_are_explicit_columns_times_weights(name, rows, inter
     on_floats = clone(clf).fit(X[:300], y)
     assert np.array_equal(clf.selected_, on_floats.selected_)
     pool = clone(POOLS_TO_TEST[name]).fit(X[:300], np.ones(300), centred=intercept)
-    atoms = explicit(pool, X[300:350], X[:300])
+    atoms = explicit(pool, X[300:350], X[:300], None, intercept)
     A = np.vstack([atoms[atom] for atom in clf.selected_]).T
     new, scores = make(X[300:350]), A @ clf.coef_.T + clf.intercept_
     found = clf.transform(new)

@@ -1,7 +1,7 @@
 import naive
 import numpy as np
 import pytest
-from every_pool import all_curvatures
+from every_pool import all_curvatures, all_moments
 from naive_pools import explicit
 
 from shareboost import ShareBoostClassifier
@@ -197,3 +197,29 @@ def test_seeds_give_other_centres():
     one, two, again = (Pieces(9, random_state=seed).fit(X).centres_ for seed in (0, 1, 0))
     assert np.array_equal(one, again)
     assert not np.array_equal(one, two)
+
+
+def two_clusters():
+    """Half of the rows around either of two places far apart.
+
+    Of the columns, the second is the same number for all rows of a place, and the third hardly
+    moves.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3)) * [0.2, 0.0, 1e-4]
+    X[::2] += [3.0, 0.1, 0.0]
+    X[1::2] += [-3.0, 0.7, 0.0]
+    return X
+
+
+def test_what_varies_by_rounding_alone_has_no_moments_and_what_hardly_varies_has():
+    X = two_clusters()
+    pool = Pieces(2, [0.2, 0.4]).fit(X)
+    V = np.random.default_rng(1).uniform(size=(3, 200))
+    first, second = (found.reshape(3, 4, 4) for found in all_moments(pool, X, V, [0, 90, 200]))
+    assert (first[:, :, 1] == 0.0).all()
+    assert (second[:, :, 1] == 0.0).all()
+    Z = np.array([a / pool.scales(i)[:, None] for i, a in enumerate(explicit(pool, X, X))])
+    kept = [0, 2, 3]
+    truth = np.einsum("qn,acn->qac", V, Z**2)[:, :, kept]
+    assert np.allclose(second[:, :, kept], truth, rtol=1e-2, atol=0.0)

@@ -217,3 +217,12 @@ def test_duplicate_entries_of_sparse_rows_are_summed():
         assert pool.thresholds_.tolist() == [0.5, 2.0, 3.5]
         block = pool.encode(data.tocsr(), slice(0, 4))
         assert pool.columns(block, 1)[0].tolist() == [0, 0, 1, 1]
+
+
+def test_names_have_as_few_digits_as_tell_a_threshold_from_its_nearest_neighbour():
+    X = np.array([1.0, 1.0002, 1.0004, 9.0])[:, None]
+    assert Stumps().fit(X).features(range(3)).names(["t"]) == ["t ≤ 1.0001", "t ≤ 1.0003", "t ≤ 5"]
+    assert Stumps().fit(np.array([[1.0], [1.46914]])).features([0]).names(["t"]) == ["t ≤ 1.23"]
+    near = 1.0 + np.arange(4)[:, None] * 2.0**-52
+    names = Stumps().fit(near).features(range(3)).names(["t"])
+    assert [float(name.removeprefix("t ≤ ")) for name in names] == near[:3, 0].tolist()

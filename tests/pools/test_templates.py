@@ -205,6 +205,62 @@ def test_patches_of_low_contrast_are_left_out():
     assert 0 < len(patches[1]) <= 30 * 36
 
 
+@pytest.mark.parametrize("unit", [1.0, -3.0, 1e-9, 1e12])
+def test_a_patch_counts_by_its_deviation_in_units_of_the_largest_pixel(unit):
+    images = np.random.default_rng(0).uniform(size=(6, 4, 5))
+    patches = [image[i : i + 2, j : j + 3] for image in images for i in range(3) for j in range(3)]
+    deviations = np.sort([patch.std() / images.max() for patch in patches])
+    for n in (1, 20, 53):
+        least = deviations[-n - 1 : len(deviations) - n + 1].mean()  # n patches vary by more
+        pool = Templates(999, (4, 5), (2, 3), min_deviation=least)
+        with pytest.raises(ValueError, match=f"more than the {n} patches"):
+            pool.fit(unit * images.reshape(6, 20))
+
+
+def pixels(n_pixels, **options):
+    """A pool whose columns are the pixels of 2 x 2 images: the patch has one place."""
+    return Templates(templates=np.eye(4)[:n_pixels].reshape(-1, 2, 2), masks=1, **options)
+
+
+@pytest.mark.parametrize("unit", [1.0, 2.0**-30, 2.0**30])
+@pytest.mark.parametrize(("scale", "power"), [("root", 0.5), ("deviation", 1.0), ("none", 0.0)])
+def test_scales_are_powers_of_the_deviation_but_never_vanish(unit, scale, power):
+    X = np.random.default_rng(0).uniform(size=(50, 4)) * [1.0, 0.01, 0.0, 1e-6] + [0.2, 0, 0.5, 0.1]
+    for centred in (True, False):
+        about = X.std(axis=0) if centred else np.sqrt((X**2).mean(axis=0))
+        typical = about.mean()
+        truth = np.maximum(about, 0.01 * typical) ** power * typical ** (1 - power)
+        pool = pixels(4, scale=scale).fit(unit * X, centred=centred)
+        found = [pool.scales(atom)[0] for atom in range(4)]
+        assert np.allclose(found, unit * truth, rtol=1e-5)
+
+
+def test_codes_have_room_for_a_twentieth_of_the_range_on_either_side():
+    X = np.zeros((100, 4))
+    X[:, 0], X[:, 1] = np.linspace(2.0, 3.0, 100), 7.0
+    pool = pixels(2).fit(X)
+    new = np.zeros((5, 4))
+    new[:, 0], new[:, 1] = [2.5, 1.955, 1.94, 3.045, 3.06], 7.0
+    cut = [pool.cut(pool.encode(new, slice(i, i + 1))) * pool.scale_ for i in range(5)]
+    cut = np.array(cut)
+    assert (cut[:, 1] == 0.0).all()
+    assert (cut[[0, 1, 3], 0] == 0.0).all()
+    # What lies beyond the outermost code by more than half a step.
+    assert np.allclose(cut[[2, 4], 0], 0.01 - 0.5 * 1.1 / 255, rtol=1e-2)
+    middle = pool.encode(new, slice(0, 1)).codes[0, 0]
+    assert middle == 128 or middle == 127
+
+
+@pytest.mark.parametrize("scale", ["root", "deviation", "none"])
+def test_images_that_are_all_alike_give_finite_statistics(scale):
+    X = np.full((20, 4), 0.3)
+    pool = pixels(4, scale=scale).fit(X)
+    assert all(0.0 < pool.scales(atom)[0] < np.inf for atom in range(4))
+    (part,) = pool.parts(3)
+    stats = pool.stats(pool.encode(X, slice(0, 20)), pool.prepare(np.ones((3, 20))), part)
+    assert np.allclose(pool.correlations(stats, part), 20 * 0.3 / pool.scale_, rtol=1e-5)
+
+
 def test_codes_are_fine_enough_to_tell_responses_apart():
     X, _ = bars()
     pool = Templates(10, image_shape=(12, 10), patch_size=3, masks=2).fit(X)
