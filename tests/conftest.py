@@ -64,15 +64,22 @@ def random_problem(seed, n=150, d=12, k=4):
     return X, y
 
 
+def need_data_set(name):
+    """Skip the test without $SHAREBOOST_DATA; fail it where that folder lacks the data set."""
+    folder = os.environ.get("SHAREBOOST_DATA")
+    if not folder:
+        pytest.skip(f"it needs {name}.npz, and $SHAREBOOST_DATA is not set")
+    if not (Path(folder) / f"{name}.npz").exists():
+        pytest.fail(f"{name}.npz is not in $SHAREBOOST_DATA, {folder}", pytrace=False)
+
+
 @pytest.fixture
 def data_set():
-    """Load one of the paper's data sets, or skip where it is not on this machine."""
+    """Load one of the paper's data sets."""
     from shareboost.datasets import load_dataset
 
     def load(name):
-        folder = os.environ.get("SHAREBOOST_DATA")
-        if not folder or not (Path(folder) / f"{name}.npz").exists():
-            pytest.skip(f"{name}.npz is not in $SHAREBOOST_DATA")
+        need_data_set(name)
         return load_dataset(name)
 
     return load

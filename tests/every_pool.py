@@ -114,9 +114,9 @@ def classifier(n_features, name, **parameters):
     return ShareBoostClassifier(n_features, pool=POOLS_TO_TEST[name], alpha=1e-3, **parameters)
 
 
-def scaled_columns(pool, X, weight, scales):
+def scaled_columns(pool, X, weight, scales, centred=True):
     """All explicit columns of a fitted pool over the scales of its atoms, (columns, n)."""
-    atoms = explicit(pool, X, X, weight)
+    atoms = explicit(pool, X, X, weight, centred)
     return np.vstack([own / scale[:, None] for own, scale in zip(atoms, scales, strict=True)])
 
 

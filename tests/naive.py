@@ -79,33 +79,48 @@ def refit(A, y, weight, k, margin, alpha, intercept):
     return found.x.reshape(k, -1)
 
 
-def scale_of(X, weight, scale):
+def scale_of(X, weight, scale, intercept=True):
+    """Deviations are about the mean, or about zero where there is no intercept."""
     if scale == "maxabs":
         return np.abs(X).max(axis=0)
     if scale == "deviation":
-        mean = (weight[:, None] * X).sum(axis=0) / weight.sum()
+        mean = intercept * (weight[:, None] * X).sum(axis=0) / weight.sum()
         return np.sqrt((weight[:, None] * (X - mean) ** 2).sum(axis=0) / weight.sum())
     return np.ones(X.shape[1])
 
 
 def shareboost(
-    X, y, n_rounds, weight=None, margin=1.0, alpha=0.0, intercept=True, scale="deviation"
+    X,
+    y,
+    n_rounds,
+    weight=None,
+    margin=1.0,
+    alpha=0.0,
+    intercept=True,
+    scale="deviation",
+    atoms=None,
 ):
-    """Return the chosen columns and the average losses after each round."""
+    """Return the chosen atoms and the average losses after each round.
+
+    An atom is a list of columns of X, chosen by the sum of their norms; by default one column.
+    """
     X = np.asarray(X, dtype=float)
     weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=float)
+    atoms = [[j] for j in range(X.shape[1])] if atoms is None else atoms
     k = y.max() + 1
-    constant = X.min(axis=0) == X.max(axis=0)
-    Z = X / np.where(constant, 1, scale_of(X, weight, scale))
+    # The intercept is the constant column; without one a constant column is like any other.
+    useless = X.min(axis=0) == X.max(axis=0) if intercept else (X == 0).all(axis=0)
+    Z = X / np.where(useless, 1, scale_of(X, weight, scale, intercept))
     chosen, losses = [], []
-    W = refit(Z[:, []], y, weight, k, margin, alpha, intercept)
+    A, W = Z[:, []], refit(Z[:, []], y, weight, k, margin, alpha, intercept)
     for _ in range(n_rounds):
-        A = Z[:, chosen]
         S = (np.hstack([np.ones((len(y), 1)), A]) if intercept else A) @ W.T
         norms = column_norms(Z, residual(S, y, margin), weight)
-        norms[constant] = norms[chosen] = -1
-        chosen.append(int(np.argmax(norms)))
-        A = Z[:, chosen]
+        norms[useless] = 0
+        sums = np.array([norms[columns].sum() for columns in atoms])
+        sums[chosen] = -1
+        chosen.append(int(np.argmax(sums)))
+        A = Z[:, np.concatenate([atoms[atom] for atom in chosen])]
         W = refit(A, y, weight, k, margin, alpha, intercept)
         S = (np.hstack([np.ones((len(y), 1)), A]) if intercept else A) @ W.T
         losses.append(average_loss(S, y, weight, margin))

@@ -16,11 +16,11 @@ from scipy.signal import correlate
 from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Templates, Union
 
 
-def columns(pool, X, X_train, weight):
+def columns(pool, X, X_train, weight, centred):
     return [X[:, [j]].T for j in range(X.shape[1])]
 
 
-def groups(pool, X, X_train, weight):
+def groups(pool, X, X_train, weight, centred):
     labels = list(pool.groups)
     return [
         np.array([X[:, j] for j in range(X.shape[1]) if labels[j] == label])
@@ -28,19 +28,24 @@ def groups(pool, X, X_train, weight):
     ]
 
 
-def stumps(pool, X, X_train, weight):
-    """A stump for any two neighbouring values of a column; NaN lies above all numbers."""
+def stumps(pool, X, X_train, weight, centred):
+    """A stump for any two neighbouring values of a column; NaN lies above all numbers.
+
+    Without an intercept also the constant stump, of a threshold that no number exceeds.
+    """
     atoms = []
     for j in range(X.shape[1]):
         numbers = sorted(set(X_train[~np.isnan(X_train[:, j]), j].tolist()))
         cuts = [(a + b) / 2 for a, b in pairwise(numbers)]
         if np.isnan(X_train[:, j]).any() and numbers:
             cuts.append(numbers[-1])
+        elif not centred:
+            cuts.append(np.inf)
         atoms += [np.array([[1.0 if v <= cut else 0.0 for v in X[:, j]]]) for cut in cuts]
     return atoms
 
 
-def products(pool, X, X_train, weight):
+def products(pool, X, X_train, weight, centred):
     d = X.shape[1]
     atoms = [X[:, [j]].T for j in range(d)] if pool.linear else []
     for i in range(d):
@@ -49,7 +54,7 @@ def products(pool, X, X_train, weight):
     return atoms
 
 
-def templates(pool, X, X_train, weight):
+def templates(pool, X, X_train, weight, centred):
     height, width, channels = pool.image_shape_
     atoms = []
     for size in pool.sizes_:
@@ -83,7 +88,7 @@ def _gauss(place, number, n_places, pool):
     return math.exp(-((place - centre) ** 2) / (2 * pool.sigma**2))
 
 
-def pieces(pool, X, X_train, weight):
+def pieces(pool, X, X_train, weight, centred):
     """Every radius of every centre: as many rows inside as make up a quantile's weight."""
     mean, unit = pool.coordinates_
     several = not isinstance(pool.radii, int)
@@ -99,7 +104,7 @@ def pieces(pool, X, X_train, weight):
             radii.append((ordered[n_inside - 1] + ordered[n_inside]) / 2)
         for radius in dict.fromkeys(radii):
             d = np.sqrt(((X - centre) ** 2).sum(axis=1))
-            if pool.form == "paper":
+            if pool.form != "smooth":
                 atoms.append(np.array([*X.T, np.ones(len(X))]) * (d < radius))
             else:
                 inside = np.maximum(0, 1 - d**2 / radius**2)
@@ -107,11 +112,11 @@ def pieces(pool, X, X_train, weight):
     return atoms
 
 
-def union(pool, X, X_train, weight):
-    return [atom for own in pool.pools_ for atom in explicit(own, X, X_train, weight)]
+def union(pool, X, X_train, weight, centred):
+    return [atom for own in pool.pools_ for atom in explicit(own, X, X_train, weight, centred)]
 
 
-def explicit(pool, X, X_train, weight=None):
+def explicit(pool, X, X_train, weight=None, centred=True):
     """All atoms of a fitted pool on the rows of X, as (columns of the atom, rows) each."""
     known = {
         Columns: columns,
@@ -124,7 +129,7 @@ def explicit(pool, X, X_train, weight=None):
     }
     X, X_train = np.asarray(X, dtype=float), np.asarray(X_train, dtype=float)
     weight = np.ones(len(X_train)) if weight is None else weight
-    return known[type(pool)](pool, X, X_train, weight)
+    return known[type(pool)](pool, X, X_train, weight, centred)
 
 
 def naive_scales(pool, X, weight, centred):
@@ -136,7 +141,7 @@ def naive_scales(pool, X, weight, centred):
         each = np.concatenate(naive_scales(Columns(pool.scale), X, weight, centred))
         labels = np.asarray(pool.groups)
         return [each[labels == label] for label in np.unique(labels)]
-    atoms = explicit(pool, X, X, weight)
+    atoms = explicit(pool, X, X, weight, centred)
     power = {"root": 0.5, "deviation": 1.0, "none": 0.0}.get(getattr(pool, "scale", None), 0.0)
     if isinstance(pool, Templates):  # there are fewer images than are sampled
         about = [column - column.mean() if centred else column for (column,) in atoms]
@@ -145,13 +150,13 @@ def naive_scales(pool, X, weight, centred):
     if isinstance(pool, Pieces):
         unit = np.sqrt((share @ (X - share @ X) ** 2).mean())
         units = np.array([unit] * X.shape[1] + [1.0])
-        if pool.form == "paper":
+        if pool.form != "smooth":
             return [np.ones(X.shape[1] + 1)] * len(atoms)
         mean_squares = [(share @ (atom.T / units) ** 2).mean() for atom in atoms]
         return [units * mean_square**0.25 for mean_square in mean_squares]
     means = [share @ atom[0] * centred for atom in atoms]
     deviations = [np.sqrt(share @ (a[0] - m) ** 2) for a, m in zip(atoms, means, strict=True)]
-    constant = [np.ptp(atom) == 0 for atom in atoms]
+    useless = [np.ptp(atom) == 0 if centred else not atom.any() for atom in atoms]
     if isinstance(pool, Products) and pool.scale == "maxabs":
         largest = np.abs(X).max(axis=0)
         pairs = [(i, j) for i in range(X.shape[1]) for j in range(i + 1, X.shape[1])]
@@ -160,4 +165,4 @@ def naive_scales(pool, X, weight, centred):
         found = [np.abs(atom).max() for atom in atoms]
     else:
         found = [deviation**power for deviation in deviations]
-    return [np.array([1.0 if c else s]) for s, c in zip(found, constant, strict=True)]
+    return [np.array([1.0 if u else s]) for s, u in zip(found, useless, strict=True)]

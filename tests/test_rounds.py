@@ -70,19 +70,23 @@ def test_scores_of_the_path_are_the_norms_of_the_gradient(problem):
     st.lists(st.floats(0.4, 1.2), min_size=1, max_size=2),
     st.floats(0.2, 0.6),
     st.booleans(),
+    st.booleans(),
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")  # separable draws
-def test_theorem_2_holds_on_random_problems(seed, k, sizes, epsilon, intercept):
+def test_theorem_2_holds_on_random_problems(seed, k, sizes, epsilon, intercept, constant):
     """After T rounds, L(W) <= L(W*) + epsilon, for |x| <= 1 and any W*.
 
     W* has few small columns among many of noise, so that neither W = 0 nor T columns of
-    noise would do.
+    noise would do. One column of X is constant, and may be among those of W*.
     """
     rng = np.random.default_rng(seed)
     X = rng.choice([-1.0, 1.0], size=(800, 150)) * rng.uniform(0.8, 1.0, size=150)
+    X[:, 0] = 0.9
     W_star = np.zeros((k, 150))
     signs = np.resize([1.0, -1.0], k)
-    for column, size in zip(rng.choice(150, len(sizes), replace=False), sizes, strict=True):
+    columns = rng.choice(np.arange(1, 150), len(sizes), replace=False)
+    columns[:1] *= not constant
+    for column, size in zip(columns, sizes, strict=True):
         W_star[:, column] = size * rng.permutation(signs)
     y = np.r_[np.arange(k), (X @ W_star.T + 0.1 * rng.gumbel(size=(800, k))).argmax(axis=1)[k:]]
     T = bounds.sparsity_rounds(W_star, epsilon)
@@ -143,11 +147,12 @@ def test_the_order_of_columns_does_not_matter(order, seed):
     assert np.allclose(shuffled.path_.losses, plain.path_.losses)
 
 
-def test_constant_and_chosen_columns_are_never_chosen(problem):
+@pytest.mark.parametrize(("intercept", "usable"), [(True, [1, 2, 3]), (False, [0, 1, 2, 3])])
+def test_constant_columns_are_chosen_without_an_intercept_alone(problem, intercept, usable):
     X, y = problem
     X = np.hstack([np.full((len(y), 1), 7.0), X[:, :3], np.zeros((len(y), 1))])
-    clf = ShareBoostClassifier(10, tol=1e-9).fit(X, y)
-    assert sorted(clf.selected_) == [1, 2, 3]
+    clf = ShareBoostClassifier(10, tol=1e-9, fit_intercept=intercept).fit(X, y)
+    assert sorted(clf.selected_) == usable
     assert clf.path_.stop_reason == StopReason.EXHAUSTED
 
 

@@ -31,6 +31,9 @@ from .progress import RoundsBar, progress_bars
 from .refit import SOLVERS
 from .samples import checked_sample
 
+# Refits of a smaller tolerance are computed in float64, whatever the type of X.
+FLOAT32_REFIT_TOL = 1e-4
+
 
 class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     """A multiclass classifier that looks at few features, the same few for all classes.
@@ -109,7 +112,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     refit_tol : float, default=0.05
         The refit of a round ends once the gradient of every chosen atom is below
         this fraction of the one that the round's feature had when it was chosen. Smaller
-        follows the exact algorithm more closely and takes longer.
+        follows the exact algorithm more closely and takes longer; below 1e-4 everything is
+        computed in float64.
     max_iter : int, default=1000
         Most iterations of a refit. A refit that needs more raises a
         ``ConvergenceWarning`` and goes on with what it has.
@@ -286,6 +290,51 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         self.random_state = random_state
         self.verbose = verbose
 
+    @classmethod
+    def as_published(
+        cls,
+        n_features: int | None = 20,
+        *,
+        pool: str | Pool = "columns",
+        solver: str = "lbfgs",
+        **parameters: Any,
+    ) -> Self:
+        """Return the classifier of the paper's Algorithm 1, which its theorems speak of.
+
+        Margin 1, no intercept, no penalty, features as the paper defines them and divided by
+        nothing, chosen by the gradient without swaps, and weights refit to the minimum. The
+        defaults of the class generalise better (docs/defaults.md).
+
+        Parameters
+        ----------
+        n_features : int or None, default=20
+        pool : str or Pool, default="columns"
+            Taken in the paper's form: ``scale="none"``, and ``form="paper"`` of pieces. Columns,
+            products and pieces then refuse an X with columns outside [-1, 1].
+        solver : {"lbfgs", "nesterov", "newton"}, default="lbfgs"
+            ``"nesterov"`` is the accelerated gradient that the paper names; all seek the same
+            minimum.
+        **parameters
+            Further ones of the class, such as ``verbose``.
+
+        Returns
+        -------
+        ShareBoostClassifier
+            Not fitted.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.preprocessing import MaxAbsScaler
+        >>> X, y = load_iris(return_X_y=True)
+        >>> clf = ShareBoostClassifier.as_published(2).fit(MaxAbsScaler().fit_transform(X), y)
+        >>> clf.selected_.tolist()
+        [3, 1]
+        """
+        exact = {"tol": 1e-6, "refit_tol": 1e-5, "max_iter": 100_000}
+        parameters = {"alpha": 0.0, "fit_intercept": False, **exact, **parameters}
+        return cls(n_features, pool=new_pool(pool).as_published(), solver=solver, **parameters)
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
         self,
@@ -331,6 +380,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         path = None
         with progress_bars(bool(self.verbose)), ExitStack() as stack:
             sample = sample.fitted(pool, place, self.fit_intercept)
+            if self.refit_tol < FLOAT32_REFIT_TOL:
+                pool.widen()
             stack.callback(sample.release)
             terms = wishes.terms(pool)
             shaped_by = shaping_of(self, wishes, terms)

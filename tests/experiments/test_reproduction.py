@@ -2,11 +2,10 @@
 
 import csv
 import json
-import os
 import sys
-from pathlib import Path
 
 import pytest
+from conftest import need_data_set
 
 from shareboost.experiments import (
     NAMES,
@@ -30,13 +29,6 @@ DATA = {
 }
 
 
-def need(names):
-    folder = Path(os.environ.get("SHAREBOOST_DATA", "/nowhere"))
-    absent = [name for name in names if not (folder / f"{name}.npz").exists()]
-    if absent:
-        pytest.skip(f"$SHAREBOOST_DATA has no {', '.join(absent)}")
-
-
 CHEAP = ("examples", "guarantee")
 
 
@@ -44,7 +36,8 @@ CHEAP = ("examples", "guarantee")
     "name", [pytest.param(n, marks=[] if n in CHEAP else pytest.mark.slow) for n in NAMES]
 )
 def test_a_quick_run_writes_figures_points_and_a_text(name, tmp_path):
-    need(DATA.get(name, ()))
+    for data in DATA.get(name, ()):
+        need_data_set(data)
     written = reproduce(name, tmp_path, quick=True)
     pictures = written.figures
     assert {file.name for file in tmp_path.iterdir()} == set(str(written).split(", "))

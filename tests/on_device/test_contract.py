@@ -99,7 +99,7 @@ def test_statistics_are_sums_over_explicit_columns(name, dtype, edges, centred, 
         assert type(scales[atom]) is np.ndarray
         assert np.allclose(scales[atom], truth, rtol=1e-3), atom
 
-    Z = scaled_columns(pool, X, weight, scales)
+    Z = scaled_columns(pool, X, weight, scales, centred)
     wrong = rounding(name, Z)
     found = all_correlations(form, place, rows, R, edges)
     assert found.shape == (10, len(Z))

@@ -130,14 +130,14 @@ def test_columns_of_any_magnitude_score_alike(make, scale, unit):
     scores = []
     for data in (X.astype(unit[1]), (X * unit[0]).astype(unit[1])):
         pool = Columns(scale).fit(make(data), weight)
-        assert pool.varies_.all()
+        assert pool.usable_.all()
         scores.append(norms(pool, make(data), R, [0, 60]))
     assert np.allclose(scores[0], scores[1], rtol=1e-4)
 
 
 def test_float32_columns_that_differ_by_a_few_roundings_vary():
     stamps = np.float32(1.7e9) + np.arange(20, dtype=np.float32)[:, None] * 128
-    assert Columns().fit(stamps, np.ones(20)).varies_.all()
+    assert Columns().fit(stamps, np.ones(20)).usable_.all()
 
 
 def test_weights_of_half_the_columns_or_more_are_written_to_all_of_them():

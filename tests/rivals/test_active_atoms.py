@@ -100,10 +100,11 @@ def test_a_rule_that_leaves_out_too_much_is_found_out(monkeypatch):
     norm=sorted(NORMS),
     intercept=[True, False],
 )
-def test_constant_columns_never_have_weights(norm, intercept, shares, pool):
+def test_columns_that_can_tell_nothing_never_have_weights(norm, intercept, shares, pool):
+    """Constants beside an intercept, zeros without one."""
     X, y = random_problem(0)
-    X[:, 3] = 5.0
-    X[:, 7] = 1e20 + np.arange(150) % 2 * 16384.0  # two neighbours of float64
+    X[:, 3] = 5.0 * intercept
+    X[:, 7] = 1e20 + np.arange(150) % 2 * 16384.0 if intercept else 0.0  # neighbours of float64
     found = minima(pool, X, y, norm, shares, intercept)
     assert not {3, 7} & set(found[-1].atoms)
     assert found[-1].atoms.size > 5

@@ -20,7 +20,6 @@ from ..pools import (
     UnionFeatures,
 )
 from ..pools.piece_features import Coordinates
-from ..pools.pieces import FORMS
 from . import labels
 from .arrays import FLOATS, INTEGERS, SINGLES, to_plain
 from .errors import ModelFormatError
@@ -167,7 +166,7 @@ def _read_pieces(fields: Fields, n_inputs: int, depth: int) -> PieceFeatures:
         fields.positive("squared_radii", (ids.size,), SINGLES),
         fields.integers("digits", ids.size, 1, MOST_DIGITS),
         Coordinates(fields.floats("mean", (n_inputs,)), fields.number("unit", above=0.0)),
-        fields.one_of("form", {form: form for form in FORMS}),
+        fields.one_of("form", {form: form for form in ("smooth", "paper")}),
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
@@ -42,6 +44,11 @@ class OnDevice:
         The part is one of ``parts`` there, which a form takes beside its own.
         """
         return stats
+
+    def _largest(self, X: Tensor) -> NDArray[np.float64]:
+        """Return the largest magnitude of every column."""
+        low, high = self.place.extremes(X)
+        return np.maximum(-low, high)
 
     def here(self, name: str) -> Tensor:
         """Return what ``fit`` set under that name, NumPy's numbers, as a tensor of the device."""

@@ -106,7 +106,7 @@ class DevicePieces(OnDevice, Pieces):
         middle = ((last.sqrt() + following.sqrt()) / 2).square()
         middle = torch.where(last < middle, middle, following)
         radii = torch.where(beyond < n, middle, last * 1.001 + 1e-6)
-        if self.form == "paper":
+        if self.form != "smooth":
             return radii, torch.ones_like(radii, dtype=torch.float64)
         inside = (torch.searchsorted(d, radii) - 1).clamp(min=0)
         wide, r = d.double(), radii.double()
@@ -205,7 +205,7 @@ class DevicePieces(OnDevice, Pieces):
         power, times = self._power(squares), 1 + squares
         radii, scale = self.here("squared_radii_")[part].double(), self.here("piece_scale_")[part]
         units = stats.new_ones(stats.shape[2])
-        if self.form == "paper":
+        if self.form != "smooth":
             units[:-1] = self.coordinates_.unit
         moments = stats.unflatten(1, (-1, k))  # (pieces, powers, k, columns)
         places, inverse = self._by_centre(part)

@@ -54,16 +54,12 @@ class DeviceProducts(OnDevice, Products):
 
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
         first, second = stats.chunk(2)
-        ratio = np.where(self.varies_[part], self._sizes(part) / self.scale_[part], 1.0)
+        ratio = np.where(self.usable_[part], self._sizes(part) / self.scale_[part], 1.0)
         factor = self.place.asarray(ratio)
         return first * factor, second * factor**2
 
     def columns(self, data: Tensor, atom: int) -> Tensor:
         return self.place.columns(self.features([atom]), data).T
-
-    def _largest(self, X: Tensor) -> NDArray[np.float64]:
-        low, high = self.place.extremes(X)
-        return np.maximum(-low, high)
 
     def _float_type(self, X: Tensor) -> np.dtype[Any]:
         return float_type(numpy_type(X.dtype))

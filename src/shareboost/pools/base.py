@@ -5,12 +5,12 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,7 +23,7 @@ LARGEST_OFFSET_IN_FLOAT32 = 1e3
 LARGEST_SIZE_IN_FLOAT32 = 1e25
 
 # What columns, and products of them, may be divided by.
-SCALES = ("deviation", "maxabs", "none")
+SCALES = ("deviation", "maxabs", "none", "bounded")
 # The power of its standard deviation that a column is divided by, by the scale's name.
 POWERS = {"root": 0.5, "deviation": 1.0, "none": 0.0}
 
@@ -129,6 +129,13 @@ class Pool(BaseEstimator, ABC):
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    # The parameters that make it the paper's own.
+    published: ClassVar[dict[str, Any]] = {}
+
+    def as_published(self) -> Self:
+        """Return an unfitted pool like this one, with the features as the paper defines them."""
+        return clone(self).set_params(**self.published)
+
     # Whether ``stats`` adds to ``out`` in less time than it takes to make a new one.
     adds_in_place = False
 
@@ -139,7 +146,10 @@ class Pool(BaseEstimator, ABC):
 
     @property
     def choosable(self) -> NDArray[np.bool_] | None:
-        """Which atoms may be chosen, ``(n_atoms_,)``; None for all. A constant one never may."""
+        """Which atoms may be chosen, ``(n_atoms_,)``; None for all.
+
+        With an intercept a constant atom never may, without one an atom that is all zero.
+        """
         return None
 
     @property
@@ -332,6 +342,17 @@ def sums_type(dtype: np.dtype[Any], offsets: Floats, sizes: Floats) -> np.dtype[
         or sizes.min(initial=1.0) < 1.0 / LARGEST_SIZE_IN_FLOAT32
     )
     return np.dtype(np.float64) if far else dtype
+
+
+def check_bounded(largest: Floats) -> None:
+    """Refuse columns of such magnitudes where one lies outside [-1, 1]."""
+    column = int(np.argmax(largest))
+    if largest[column] > 1.0:
+        raise ValueError(
+            f"X is not valid: column {column} has values up to {largest[column]:.3g} in magnitude, "
+            "and the paper's form takes columns in [-1, 1]. Divide every column by its largest "
+            "magnitude first, for example by sklearn.preprocessing.MaxAbsScaler."
+        )
 
 
 def added(out: NDArray[np.float64] | None, stats: Floats) -> Floats:

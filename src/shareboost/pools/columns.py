@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +21,7 @@ from .base import (
     Floats,
     Pool,
     added,
+    check_bounded,
     float_type,
     one_each,
     ranges,
@@ -71,7 +72,7 @@ class Columns(Pool):
 
     Parameters
     ----------
-    scale : {"deviation", "maxabs", "none"}, default="deviation"
+    scale : {"deviation", "maxabs", "none", "bounded"}, default="deviation"
         What a column is divided by before it is scored and trained on. The scale folds
         back into the model's weights, which speak of the user's own units.
 
@@ -80,16 +81,20 @@ class Columns(Pool):
         - ``"maxabs"``: its largest magnitude, so that ``-1 <= x <= 1`` as the paper's
           analysis assumes. A heavy-tailed column (word counts) all but vanishes.
         - ``"none"``: 1; the columns are taken as they come.
+        - ``"bounded"``: 1, as the paper does; columns outside [-1, 1] are refused.
 
     Notes
     -----
     No column is ever shifted, so sparse input stays sparse: the centring that an
-    intercept allows is done on the sums. A constant column is never chosen, nor one
-    whose values differ by no more than the rounding of their type.
+    intercept allows is done on the sums. With an intercept a constant column is
+    never chosen, nor one whose values differ by no more than the rounding of their type;
+    without one only a column of zeros is never chosen.
 
     Float32, 8-bit and 16-bit integer input is computed in float32, all other input in
     float64, some of it at a time.
     """
+
+    published: ClassVar[dict[str, Any]] = {"scale": "bounded"}
 
     def __init__(self, scale: str = "deviation"):
         self.scale = scale
@@ -110,20 +115,22 @@ class Columns(Pool):
         """Set all that the moments of the columns tell."""
         low, high, mean, deviation = moments
         largest = np.maximum(np.abs(low), np.abs(high))
+        if self.scale == "bounded":
+            check_bounded(largest)
         # Two neighbouring numbers of a type are one number and its rounding.
         rounding = np.finfo(dtype).eps if dtype.kind == "f" else 0.0
-        self.varies_ = (high / 2 - low / 2 > rounding * largest) & (deviation > 0.0)
+        varies = (high / 2 - low / 2 > rounding * largest) & (deviation > 0.0)
+        self.usable_ = varies if centred else largest > 0.0
         about = deviation if centred else np.hypot(deviation, mean)
-        scale = {"deviation": _rounded(about), "maxabs": largest, "none": np.ones_like(mean)}[
-            self.scale
-        ]
-        self.scale_ = np.where(self.varies_, scale, 1.0)
+        scales = {"deviation": _rounded(about), "maxabs": largest}
+        scale = scales.get(self.scale, np.ones_like(mean))
+        self.scale_ = np.where(self.usable_, scale, 1.0)
         self.pivot_ = mean if centred else np.zeros_like(mean)
         self.n_atoms_ = int(mean.size)
         self.sparse_ = sparse
         self.dtype_ = float_type(dtype)
-        offset = np.abs(mean[self.varies_]) / deviation[self.varies_]
-        sizes = largest[self.varies_]
+        offset = np.abs(mean[varies]) / deviation[varies]
+        sizes = largest[self.usable_]
         self.sums_dtype_ = sums_type(self.dtype_, offset, sizes)
 
     def encode(self, X: Any, rows: slice) -> Any:
@@ -135,7 +142,7 @@ class Columns(Pool):
 
     @property
     def choosable(self) -> NDArray[np.bool_]:
-        return self.varies_
+        return self.usable_
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return all columns at once where they are dense, else ranges, at least eight."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -69,7 +69,7 @@ class Groups(Pool):
     groups : array-like of shape (n_columns,)
         The label of each column's group. The atoms are the groups in the order of their
         sorted labels.
-    scale : {"deviation", "maxabs", "none"}, default="deviation"
+    scale : {"deviation", "maxabs", "none", "bounded"}, default="deviation"
         What a column is divided by, as in ``Columns``.
     score : {"sum", "mean"}, default="sum"
         A group's score is the sum of its columns' scores (section 3.2 of the paper), or
@@ -77,8 +77,10 @@ class Groups(Pool):
 
     Notes
     -----
-    A group is chosen with its constant columns, if it has others.
+    A group is chosen with its constant columns. With an intercept one that has no others never is.
     """
+
+    published: ClassVar[dict[str, Any]] = {"scale": "bounded"}
 
     def __init__(self, groups: ArrayLike, scale: str = "deviation", score: str = "sum"):
         self.groups = groups
@@ -118,7 +120,7 @@ class Groups(Pool):
 
     @property
     def choosable(self) -> NDArray[np.bool_]:
-        return np.logical_or.reduceat(self.columns_.varies_[self.order_], self.starts_[:-1])
+        return np.logical_or.reduceat(self.columns_.usable_[self.order_], self.starts_[:-1])
 
     @property
     def divisors(self) -> NDArray[np.float64] | None:

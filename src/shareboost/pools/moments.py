@@ -34,6 +34,16 @@ def range_or_one(low: Vector, high: Vector) -> Vector:
     return np.where(unit > 0, unit, 1.0)
 
 
+def largest_magnitudes(X: Any) -> Vector:
+    """Return the largest magnitude of every column."""
+    if not X.shape[0]:
+        return np.zeros(X.shape[1])
+    low, high = X.min(axis=0), X.max(axis=0)
+    if sp.issparse(X):
+        low, high = low.toarray().ravel(), high.toarray().ravel()
+    return np.maximum(-low.astype(np.float64), high.astype(np.float64))
+
+
 def chunks(X: NDArray[Any]) -> list[slice]:
     """Return ranges of rows of about ``CHUNK_BYTES`` in float64."""
     return ranges(X.shape[0], max(1, CHUNK_BYTES // (8 * max(1, X.shape[1]))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,14 +21,16 @@ from .base import (
     Floats,
     Pool,
     by_example,
+    check_bounded,
     float_type,
     weights_or_ones,
 )
 from .clustering import cluster
+from .moments import largest_magnitudes
 from .piece_features import PieceFeatures, coordinates_of
 from .thresholds import digits_apart
 
-FORMS = ("smooth", "paper")
+FORMS = ("smooth", "paper", "bounded")
 MOST_CENTRES = 1500
 # Below, a coordinate inside a piece is rounding; rows have a deviation of about 1.
 SMALLEST_COORDINATE = 1e-6
@@ -59,8 +61,9 @@ class Pieces(Pool):
     radii : int or sequence of float, default=35
         Radii of each centre: quantiles of its distances to the rows. An integer takes so
         many quantiles, from 1% to 50%; a sequence takes its own, above 0 and at most 1.
-    form : {"smooth", "paper"}, default="smooth"
+    form : {"smooth", "paper", "bounded"}, default="smooth"
         - ``"paper"``: the columns are :math:`1[\|v - v_j\| < r_j] \, [v, 1]`, as they are.
+        - ``"bounded"``: the same, but columns of X outside [-1, 1] are refused.
         - ``"smooth"``: :math:`\max(0, 1 - \|v - v_j\|^2 / r_j^2) \, [v - v_j, 1]`, all
           divided by one number a piece, the fourth root of their mean square. It
           generalises better (docs/defaults.md): a piece ends without a step, and a small
@@ -79,6 +82,8 @@ class Pieces(Pool):
     The rows are held about their mean in float32, whatever X is: 4 bytes a value, and sparse
     input becomes dense there.
     """
+
+    published: ClassVar[dict[str, Any]] = {"form": "bounded"}
 
     def __init__(
         self,
@@ -106,6 +111,8 @@ class Pieces(Pool):
         weight = weights_or_ones(X, weight)
         share = weight / weight.sum()
         X = X.tocsr() if sp.issparse(X) else X
+        if self.form == "bounded":
+            check_bounded(self._largest(X))
         points = self._located(X, share)
         rng = check_random_state(self.random_state)
         self.centres_ = cluster(points, n_centres, rng, "clustering rows", weight)
@@ -123,6 +130,10 @@ class Pieces(Pool):
         """Set the coordinates in which distances are taken; return the rows in them."""
         self.coordinates_ = coordinates_of(X, share)
         return self.coordinates_.of(X)
+
+    def _largest(self, X: Any) -> NDArray[np.float64]:
+        """Return the largest magnitude of every column."""
+        return largest_magnitudes(X)
 
     def _float_type(self, X: Any) -> np.dtype[Any]:
         return float_type(X.dtype)
@@ -209,7 +220,7 @@ class Pieces(Pool):
         A coordinate that is the same for all rows inside a piece differs from the centre's by
         what float32 made of their mean. Its moments are tiny, but a rule may divide by them.
         """
-        if self.form == "paper":  # which subtracts no centre
+        if self.form != "smooth":  # which subtracts no centre
             return first, second
         shape = len(second), -1, self.centres_.shape[1] + 1
         sizes = second.reshape(shape)
@@ -252,7 +263,7 @@ class Pieces(Pool):
             self.squared_radii_[ids],
             np.array(digits, dtype=np.intp),
             self.coordinates_,
-            self.form,
+            "smooth" if self.form == "smooth" else "paper",
         )
 
     def _quantiles(self) -> NDArray[np.float64]:
@@ -280,7 +291,7 @@ class Pieces(Pool):
 
     def _power(self, squares: bool) -> int:
         """Return the power in which a row's depth inside a piece counts in its sums."""
-        return 0 if self.form == "paper" else 1 + squares
+        return 0 if self.form != "smooth" else 1 + squares
 
     def _origins(self) -> NDArray[np.float32]:
         """Return the coordinates at which the columns around each centre are zero."""
@@ -298,7 +309,7 @@ class Pieces(Pool):
         power, times = self._power(squares), 1 + squares
         sums = np.empty((k, stats.shape[0], stats.shape[2]))
         units = np.ones(stats.shape[2])
-        if self.form == "paper":
+        if self.form != "smooth":
             units[:-1] = self.coordinates_.unit
         for _, atoms, own in self._centres_of(part):
             radii = self.squared_radii_[atoms].astype(np.float64)
@@ -337,7 +348,7 @@ class Pieces(Pool):
         middle = np.where(last < middle, middle, following)  # no number lies between them
         outermost = last * np.float32(1.001) + np.float32(1e-6)
         radii = np.unique(np.where(beyond < distances.size, middle, outermost))
-        if self.form == "paper":
+        if self.form != "smooth":
             return radii, np.ones(radii.size)
         # Means of a^2 (d^2 + 1) with a = 1 - d^2 / r^2, from the sums of powers of d^2.
         d = distances.astype(np.float64)

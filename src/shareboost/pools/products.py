@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,11 +22,13 @@ from .base import (
     Features,
     Floats,
     Pool,
+    check_bounded,
     float_type,
     ranges,
     sums_type,
     weights_or_ones,
 )
+from .moments import largest_magnitudes
 from .table import Table, Vector, grouped
 
 # A part holds the products of up to so many columns with all others. Measured on Isolet:
@@ -92,7 +94,7 @@ class Products(Pool):
         Whether ``x_i * x_i`` is among them.
     linear : bool, default=False
         Whether the plain columns are too, before all products.
-    scale : {"deviation", "maxabs", "none"}, default="deviation"
+    scale : {"deviation", "maxabs", "none", "bounded"}, default="deviation"
         What a product is divided by before it is scored and trained on, as for
         ``Columns``. ``"maxabs"`` divides by the largest magnitudes of its two columns.
 
@@ -100,11 +102,14 @@ class Products(Pool):
     -----
     The correlations of all products with class q's residual are the entries of
     ``X^T diag(R_q) X``: a matrix product a class and a round. Of each product only its
-    scale is kept, and whether it varies. One that does not, or by less than a 3e-7th of
-    its size (as of two columns of time stamps), is never chosen: subtract an offset first.
+    scale is kept, and whether it may be chosen. With an intercept, one that varies by less
+    than a 3e-7th of its size (as of two columns of time stamps) is never chosen: subtract an
+    offset first. Without one, only a product that is zero everywhere is never chosen.
 
     Sparse input stays sparse.
     """
+
+    published: ClassVar[dict[str, Any]] = {"scale": "bounded"}
 
     def __init__(self, squares: bool = False, linear: bool = False, scale: str = "deviation"):
         self.squares = squares
@@ -154,12 +159,14 @@ class Products(Pool):
 
     def _set_units(self, largest: NDArray[np.float64]) -> None:
         """Set what each column is divided by before it is squared."""
+        if self.scale == "bounded":
+            check_bounded(largest)
         self.unit_ = np.where(largest == 0.0, 1.0, largest)
 
     def _set(self, found: Iterable[tuple[slice, Any]], dtype: np.dtype[Any], centred: bool) -> None:
         """Set all that the moments of the products tell, given part by part."""
         self.scale_ = np.ones(self.n_atoms_)
-        self.varies_ = np.zeros(self.n_atoms_, dtype=bool)
+        self.usable_ = np.zeros(self.n_atoms_, dtype=bool)
         farthest, sizes = 0.0, [1.0]
         for part, (mean, square) in found:  # in units of its size
             size = self._sizes(part)
@@ -167,12 +174,13 @@ class Products(Pool):
             # Below this, what is left of the difference is rounding.
             varies = variance > 1e-13 * square
             deviation = np.sqrt(variance if centred else square) * size
-            scale = {"deviation": deviation, "maxabs": size, "none": np.ones_like(size)}
-            self.scale_[part] = np.where(varies, scale[self.scale], 1.0)
-            self.varies_[part] = varies
+            scales = {"deviation": deviation, "maxabs": size}
+            usable = varies if centred else square > 0.0
+            self.scale_[part] = np.where(usable, scales.get(self.scale, 1.0), 1.0)
+            self.usable_[part] = usable
             offset = np.abs(mean[varies]) / np.sqrt(variance[varies])
             farthest = max(farthest, offset.max(initial=0.0))
-            sizes += [size[varies].min(initial=1.0), size[varies].max(initial=1.0)]
+            sizes += [size[usable].min(initial=1.0), size[usable].max(initial=1.0)]
         # A column must hold the products themselves, a sum also what they have in common.
         none, spread = np.empty(0), np.array(sizes)
         self.dtype_ = sums_type(dtype, none, spread)
@@ -182,7 +190,7 @@ class Products(Pool):
 
     def _largest(self, X: Any) -> NDArray[np.float64]:
         """Return the largest magnitude of every column."""
-        return _largest(X)
+        return largest_magnitudes(X)
 
     def _float_type(self, X: Any) -> np.dtype[Any]:
         return float_type(X.dtype)
@@ -205,7 +213,7 @@ class Products(Pool):
 
     @property
     def choosable(self) -> NDArray[np.bool_]:
-        return self.varies_
+        return self.usable_
 
     def stats(
         self,
@@ -235,7 +243,7 @@ class Products(Pool):
         self, stats: NDArray[np.float64], part: slice
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         first, second = np.split(stats, 2)
-        ratio = np.where(self.varies_[part], self._sizes(part) / self.scale_[part], 1.0)
+        ratio = np.where(self.usable_[part], self._sizes(part) / self.scale_[part], 1.0)
         return first * ratio, second * ratio**2
 
     def columns(self, data: Any, atom: int) -> Floats:
@@ -312,19 +320,9 @@ def _divided(data: Any, unit: NDArray[np.float64], dtype: np.dtype[Any]) -> Any:
     return values
 
 
-def _largest(X: Any) -> NDArray[np.float64]:
-    """Return the largest magnitude of every column."""
-    if not X.shape[0]:
-        return np.zeros(X.shape[1])
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sp.issparse(X):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
-    return np.maximum(-low.astype(np.float64), high.astype(np.float64))
-
-
 def _sizes_and_weight(X: Any, weight: Vector) -> tuple[Vector, float]:
     """Return the largest magnitude of every column of a block, and its weight."""
-    return _largest(X), float(weight.sum())
+    return largest_magnitudes(X), float(weight.sum())
 
 
 def _larger(one: tuple[Vector, float], other: tuple[Vector, float]) -> tuple[Vector, float]:

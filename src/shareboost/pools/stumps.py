@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,6 +40,8 @@ from .thresholds import (
 
 # Dense columns are stored without their most frequent codes where those make up so much.
 MOSTLY_COMMON = 0.6
+# The threshold of the constant stump: every number is at most this, and files can hold it.
+INFINITE = float(np.finfo(np.float64).max)
 # How often a code occurs is told from this many rows.
 SAMPLE_ROWS = 2000
 
@@ -65,7 +67,7 @@ class StumpFeatures(Features):
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [
-            f"{input_names[j]} ≤ {threshold:.{digits}g}"
+            f"{input_names[j]} ≤ " + ("∞" if threshold == INFINITE else f"{threshold:.{digits}g}")
             for j, threshold, digits in zip(self.column, self.threshold, self.digits, strict=True)
         ]
 
@@ -101,15 +103,17 @@ class Stumps(Pool):
 
     Notes
     -----
-    Thresholds lie between observed values; a constant column has none.
+    Thresholds lie between observed values. Without an intercept every column has one more,
+    ∞, whose stump is 1 for every row.
 
-    NaN is allowed and counts as "not <=". A column with NaN has one more stump, whose
-    threshold is its largest value: 1 where there is a number.
+    NaN is allowed and counts as "not <=". A column with NaN has a stump whose threshold is
+    its largest value: 1 where there is a number.
 
     Sparse input stays sparse: only the codes of stored entries are kept.
     """
 
     adds_in_place = True
+    published: ClassVar[dict[str, Any]] = {"scale": "none"}
 
     def __init__(self, max_bins: int | None = 256, scale: str = "root"):
         self.max_bins = max_bins
@@ -145,6 +149,8 @@ class Stumps(Pool):
         cuts, squares, mostly = [], [], []
         for column in columns:
             cuts.append(thresholds(column, self.max_bins))
+            if not centred and column.numbers == column.mass.size:
+                cuts[-1] = np.append(cuts[-1], INFINITE)
             codes = np.searchsorted(cuts[-1], column.least)
             mass = np.bincount(codes, column.mass, minlength=cuts[-1].size + 1)
             below = np.cumsum(mass)[:-1] / mass.sum()
@@ -209,7 +215,7 @@ class Stumps(Pool):
     def encode(self, X: Any, rows: slice) -> Any:
         """Return codes: the number of a column's thresholds below each value."""
         check_is_fitted(self)
-        dtype = np.min_scalar_type(int(np.diff(self.starts_).max(initial=0)))
+        dtype = np.min_scalar_type(self._largest_code())
         if sp.issparse(X):
             stored = Stored.of(X, rows)
             codes = np.empty(stored.values.size, dtype=dtype)
@@ -329,6 +335,12 @@ class Stumps(Pool):
         sums = np.empty((stats.shape[1], part.stop - part.start))
         running_sums(stats, edges, sums)
         return sums
+
+    def _largest_code(self) -> int:
+        """Return the largest code of any column; no number lies above an infinite threshold."""
+        sizes, lasts = np.diff(self.starts_), self.starts_[1:] - 1
+        infinite = (sizes > 0) & (self.thresholds_[lasts] == INFINITE) if self.n_atoms_ else False
+        return int((sizes - infinite).max(initial=0))
 
     def _cuts(self, column: int) -> NDArray[np.float64]:
         return self.thresholds_[self.starts_[column] : self.starts_[column + 1]]

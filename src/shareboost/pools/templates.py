@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -162,6 +162,8 @@ class Templates(Pool):
     those of up to 1000 random images. Patches are drawn from all images alike,
     whatever their weights.
     """
+
+    published: ClassVar[dict[str, Any]] = {"scale": "none"}
 
     def __init__(
         self,

@@ -122,6 +122,10 @@ class Union(Pool):
         pools = [entry[-1] if isinstance(entry, tuple) and entry else entry for entry in entries]
         return bool(pools) and all(isinstance(p, Pool) and p.allows_nan for p in pools)
 
+    def as_published(self) -> Self:
+        named = [(name, pool.as_published()) for name, pool in self._named()]
+        return clone(self).set_params(pools=named)
+
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         return self._set([pool.fit(X, weight, centred) for pool in self._new_pools()])
 

@@ -165,6 +165,10 @@ class JointBoostClassifier(Rival):
     def _new_pool(self) -> Pool:
         return Stumps(max_bins=self.max_bins, scale="none")
 
+    def _centred(self) -> bool:
+        """Return True: every round adds constants, so that a constant stump is of no use."""
+        return True
+
     def _engine(self, sample: Sample, pool: Pool, n_classes: int) -> GentleRounds:
         return GentleRounds(
             sample, pool.widen(), n_classes, self.search, self.n_features, self.max_iter, self.tol

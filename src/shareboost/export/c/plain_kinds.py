@@ -63,8 +63,8 @@ def reads(part: Reads, plan: Plan, prefix: str, form: Form) -> Step:
 def thresholds(part: Thresholds, plan: Plan, prefix: str, form: Form) -> Step:
     """Return stumps; of bytes their thresholds are bytes too."""
     single = part.single
-    whole = np.floor(part.thresholds)
-    if form.input_type == "uint8" and np.all((whole >= 0) & (whole <= 255)):
+    whole = np.minimum(np.floor(part.thresholds), 255)
+    if form.input_type == "uint8" and np.all(whole >= 0):
         cuts: NDArray[np.float32] | NDArray[np.intp] = whole.astype(np.intp)
     else:
         cuts = single
