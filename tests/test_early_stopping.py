@@ -64,6 +64,7 @@ def test_a_run_that_gets_better_to_the_end_is_not_stopped(digits):
     clf = ShareBoostClassifier(6, n_iter_no_change=3).fit(X, y, eval_set=(Z, u))
     assert clf.path_.stop_reason == StopReason.N_FEATURES
     assert clf.selected_.size == 6
+    assert clf.path_.step(6) is clf.path_.rounds[-1]  # as it was scored, and refit no further
     assert clf.score(Z, u) == pytest.approx(clf.path_.validation_scores[-1])
 
 

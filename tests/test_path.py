@@ -3,6 +3,7 @@
 import pickle
 import signal
 import sys
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -36,15 +37,31 @@ def test_at_and_staged_come_from_the_one_run(digits):
 
 def test_the_first_and_the_last_refit_are_tight_and_those_between_follow_the_score(digits):
     clf = ShareBoostClassifier(8, tol=1e-3).fit(*digits)
-    assert clf.path_.start.status.gradient <= 1e-4
-    assert clf.path_.finish.status.gradient <= 1e-4
+    for round_ in (clf.path_.start, clf.path_.finish):
+        assert round_.status.gradient <= round_.status.tolerance == pytest.approx(1e-4)
     for round_ in clf.path_.rounds:
         assert round_.status.gradient <= clf.refit_tol * round_.score
 
 
+def test_seconds_are_those_since_the_fit_began_whether_in_one_run_or_two(digits):
+    X, y = digits
+    began = perf_counter()
+    clf = ShareBoostClassifier(3, warm_start=True).fit(X, y)
+    clf.set_params(n_features=6).fit(X, y)
+    whole = perf_counter() - began
+    path = clf.path_
+    seconds = [step.seconds for step in (path.start, *path.rounds, path.finish)]
+    assert seconds[0] > 0
+    assert seconds == sorted(seconds)
+    assert seconds[-1] < whole
+
+
 def test_at_zero_is_the_intercept_alone(digits):
     X, y = digits
-    none = ShareBoostClassifier(3).fit(X, y).at(0)
+    clf = ShareBoostClassifier(3).fit(X, y)
+    assert clf.path_.start.atom == -1
+    assert clf.path_.start.atoms == ()
+    none = clf.at(0)
     assert none.coef_.shape == (10, 0)
     assert np.allclose(none.decision_function(X), none.intercept_)
 
@@ -117,6 +134,24 @@ def test_warm_start_refuses_other_data(digits):
     with pytest.raises(ValueError, match="n_features=3 is below the 4 features already chosen"):
         clf.set_params(n_features=3).fit(X, y)
     assert pickle.dumps(clf.set_params(n_features=4)) == before
+
+
+def test_warm_start_refuses_data_that_have_fewer_thresholds(digits):
+    X, y = digits
+    clf = ShareBoostClassifier(4, pool="stumps", warm_start=True).fit(X, y)
+    for other in (np.minimum(X, 1.0), X // 4):
+        with pytest.raises(ValueError, match="warm_start=True .* other means, scales or losses"):
+            clf.set_params(n_features=6).fit(other, y)
+
+
+def test_warm_start_goes_on_from_a_run_that_found_nothing_to_choose(problem):
+    _, y = problem
+    X = np.ones((len(y), 1))
+    clf = ShareBoostClassifier(1, warm_start=True).fit(X, y)
+    assert len(clf.path_) == 0
+    assert clf.path_.finish is None
+    intercept = clf.intercept_
+    assert np.array_equal(clf.fit(X, y).intercept_, intercept)
 
 
 def test_an_interrupted_fit_leaves_its_finished_rounds(digits, monkeypatch):

@@ -175,6 +175,39 @@ def test_each_stop_reason_is_told(problem):
     assert clf.path_.scores.min() >= 0.1
 
 
+def first_norms(X, y):
+    """The l1 norms of all columns' gradients before the first round, by eq. (7)."""
+    k, weight = y.max() + 1, np.ones(len(y))
+    start = naive.refit(X[:, []], y, weight, k, 1.0, 0.0, True)
+    R = naive.residual(np.tile(start.T, (len(y), 1)), y, 1.0)
+    return naive.column_norms(X / naive.scale_of(X, weight, "deviation"), R, weight)
+
+
+def test_a_run_goes_on_while_any_column_has_something_to_gain(problem):
+    """Though the one chosen, as it is cheap, has a score below tol."""
+    X, y = problem
+    norms = first_norms(X, y)
+    cheap, tol = norms.argmin(), 0.5 * (norms.min() + norms.max())
+    clf = ShareBoostClassifier(1, costs=np.where(np.arange(12) == cheap, 1e-3, 1.0), tol=tol)
+    clf.fit(X, y)
+    assert clf.selected_.tolist() == [cheap]
+    assert clf.path_.scores[0] < tol
+
+
+def test_columns_that_may_not_be_chosen_do_not_keep_a_run_going(problem):
+    X, y = problem
+    norms = first_norms(X, y)
+    order = np.argsort(norms)
+    tol = norms[order[5:7]].mean()
+    clf = ShareBoostClassifier(1, exclude=order[6:].tolist(), tol=tol).fit(X, y)
+    assert clf.path_.stop_reason == StopReason.NO_GAIN
+    assert len(clf.path_) == 0
+    dear = np.where(norms > tol, 9.0, 1.0)
+    clf = ShareBoostClassifier(None, costs=dear, budget=8.0, tol=tol).fit(X, y)
+    assert clf.path_.stop_reason == StopReason.NO_GAIN
+    assert len(clf.path_) == 0
+
+
 @pytest.mark.parametrize("alpha", [0.0, 3e-5])
 def test_separable_data_stop_where_nothing_is_left_to_gain(alpha):
     rng = np.random.default_rng(0)

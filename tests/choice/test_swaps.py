@@ -1,6 +1,6 @@
 """Exchanging atoms: never worse, never looping, and better where greed went wrong."""
 
-from itertools import combinations
+from itertools import combinations, takewhile
 
 import naive
 import numpy as np
@@ -159,6 +159,27 @@ def correlated(seed, n=80, d=20, k=3):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 6)) @ rng.normal(size=(6, d)) + 0.5 * rng.normal(size=(n, d))
     return X, (X[:, :8] @ rng.normal(size=(8, k)) + rng.gumbel(size=(n, k))).argmax(axis=1)
+
+
+@pytest.mark.parametrize("seed", [21, 26, 31])
+def test_a_lower_penalty_is_no_excuse_for_a_higher_loss(seed):
+    """On these, swaps end at a lower objective and a higher loss than the run without them."""
+    X, y = correlated(seed, n=60, d=12)
+    n_features = 3 if seed == 21 else 5
+    plain = ShareBoostClassifier(n_features, alpha=0.03).fit(X, y)
+    swapped = ShareBoostClassifier(n_features, alpha=0.03, swap=True).fit(X, y)
+    assert swapped.path_.losses[-1] <= plain.path_.losses[-1] * (1 + 1e-9)
+    assert swapped.path_.finish.seconds >= swapped.path_.seconds[-2]
+
+
+def test_no_round_falls_back_before_the_first_exchange(problem):
+    clf = ShareBoostClassifier(4, rule="refit", shortlist=None, alpha=1e-3, swap=True)
+    rounds = clf.fit(*problem).path_.rounds
+    before = list(takewhile(lambda round_: not round_.swaps, rounds))
+    assert before  # the best single column leaves nothing to exchange
+    for round_ in before:
+        assert not round_.fell_back
+        assert round_.plain is None
 
 
 def test_a_run_that_fell_back_goes_on_bit_for_bit():
