@@ -1,7 +1,9 @@
 """Arrays are bytes of one stated order on every machine."""
 
 import base64
+import re
 import struct
+from itertools import product
 
 import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
@@ -11,7 +13,16 @@ from hypothesis import given
 from model_files import assert_same_bits
 
 from shareboost import ModelFormatError
-from shareboost.model_file.arrays import FLOATS, INTEGERS, SINGLES, TYPES, from_plain, to_plain
+from shareboost.model_file.arrays import (
+    FLAGS,
+    FLOATS,
+    INTEGERS,
+    SINGLES,
+    TYPES,
+    from_plain,
+    to_plain,
+)
+from shareboost.model_file.text import LARGEST_FILE
 
 
 def round_trip(array, dtype):
@@ -59,3 +70,29 @@ def test_padding_between_chunks_is_refused():
     plain["base64"] = memoryview(bytes(text))
     with pytest.raises(ModelFormatError):
         from_plain(plain, "array", FLOATS, (None,))
+
+
+def test_a_text_is_read_if_and_only_if_it_is_base64_of_the_length():
+    patterns = {1: "[AB/]{2}==", 2: "[AB/]{3}=", 3: "[AB/]{4}"}
+    for signs in product("AB/=! ", repeat=4):
+        text = "".join(signs)
+        for n, pattern in patterns.items():
+            plain = {"dtype": "|u1", "shape": [n], "base64": memoryview(text.encode())}
+            if re.fullmatch(pattern, text):
+                found = from_plain(plain, "array", FLAGS, (None,))
+                assert found.tobytes() == base64.b64decode(text)
+            else:
+                with pytest.raises(ModelFormatError, match="array has base64"):
+                    from_plain(plain, "array", FLAGS, (None,))
+
+
+def test_shapes_without_any_number_are_bounded_too():
+    """NumPy multiplies all other lengths of such a shape, however large."""
+    most = LARGEST_FILE // 8
+    for shape in ([0], [0, 0, 7], [most, 0], [0, most], [0, most // 2, 2]):
+        plain = {"dtype": "<f8", "shape": shape, "base64": memoryview(b"")}
+        assert from_plain(plain, "array", FLOATS, (None,) * len(shape)).shape == tuple(shape)
+    for shape in ([2**62, 0], [0, 2**62], [0, most + 1], [0, most // 2, 3], [2**26, 2**26, 0]):
+        plain = {"dtype": "<f8", "shape": shape, "base64": memoryview(b"")}
+        with pytest.raises(ModelFormatError, match="no file has room for"):
+            from_plain(plain, "array", FLOATS, (None,) * len(shape))

@@ -54,6 +54,31 @@ def test_large_integers_are_exact():
     assert_same_bits(round_trip(labels), labels)
 
 
+def test_the_ends_of_every_type_are_kept():
+    for kind in ("i1", "<i2", ">i4", "<i8", "u1", "<u8"):
+        ends = np.iinfo(kind)
+        labels = np.array([ends.min, ends.max], dtype=kind)
+        assert_same_bits(round_trip(labels), labels)
+    for kind in ("<f2", ">f4", "<f8"):
+        labels = np.array([np.finfo(kind).min, np.finfo(kind).max], dtype=kind)
+        assert_same_bits(round_trip(labels), labels)
+    dates = np.array([1 - 2**63, 2**63 - 1]).view("M8[s]")
+    assert_same_bits(round_trip(dates), dates)
+    objects = np.array([-(2**63), 2**63 - 1], dtype=object)
+    assert round_trip(objects).tolist() == objects.tolist()
+    for beyond in (-(2**63) - 1, 2**63):
+        with pytest.raises(TypeError, match="y has a value that a model file cannot hold"):
+            to_plain(np.array([beyond], dtype=object), "y")
+        refused("|O", [beyond])
+
+
+def test_labels_of_text_take_four_million_characters_at_most():
+    assert from_plain({"dtype": f"<U{2**22}", "values": ["a"]}, "classes").tolist() == ["a"]
+    assert from_plain({"dtype": f"<U{2**21}", "values": ["a", "b"]}, "classes").size == 2
+    refused(f"<U{2**22 + 1}", ["a"])
+    refused(f"<U{2**21}", ["a", "b", "c"])
+
+
 @given(
     hnp.arrays(
         st.sampled_from([np.dtype(t) for t in ("?", "i1", ">i8", "u8", "f2", ">f4", "f8", "U7")]),

@@ -3,10 +3,11 @@
 import json
 
 import numpy as np
+import pytest
 from every_pool import POOLS_TO_TEST, some_digits
 from sklearn.base import clone
 
-from shareboost import ShareBoostClassifier, load_model
+from shareboost import ModelFormatError, ShareBoostClassifier, load_model
 from shareboost.model_file.parameters import parameters_from_plain, parameters_to_plain
 from shareboost.penalties import Frobenius, Penalty, SmoothL1, SmoothLinf1
 from shareboost.pools import Columns, Groups, Pieces, Stumps, Templates, Union
@@ -23,6 +24,7 @@ def round_trip(**parameters):
 def test_plain_values_come_back_with_their_types():
     for value in (
         *(None, True, 3, -7, 0.1, 1e-300, "cuda:1", "ä", [], [1, [2.5, "x"]], (1, (2, 3))),
+        *(2**63 - 1, 1 - 2**63, {None: 1, 2**63 - 1: 2, 1 - 2**63: 3}),
         *({"a": 1.0, 2: "b", 2.5: None}, {}, SmoothL1(50.0), SmoothLinf1(), Frobenius()),
     ):
         found, left_out = round_trip(costs=value)
@@ -46,10 +48,51 @@ def test_arrays_come_back_with_their_type():
         np.array([0.1, 2.0], "f4"),
         np.zeros((2, 3)),
         np.eye(2, dtype="f4"),
+        np.arange(16.0).reshape(2, 2, 2, 2),
     ):
         (found,) = round_trip(groups=value)[0].values()
         assert found.dtype == value.dtype
         np.testing.assert_array_equal(found, value)
+
+
+def nested(depth, pair):
+    """A value inside so many lists, or inside so many dictionaries of one key."""
+    value = 1
+    for _ in range(depth):
+        value = {"dict": [["a", value]]} if pair else {"list": [value]}
+    return {"costs": value}
+
+
+@pytest.mark.parametrize("pair", [False, True])
+def test_values_are_nested_sixteen_deep_at_most(pair):
+    found = parameters_from_plain(nested(15, pair), "parameters", ShareBoostClassifier)["costs"]
+    for _ in range(15):
+        (found,) = found.values() if pair else found
+    assert found == 1
+    with pytest.raises(ModelFormatError, match="nested too deeply"):
+        parameters_from_plain(nested(16, pair), "parameters", ShareBoostClassifier)
+
+
+def test_pools_are_nested_sixteen_deep_at_most():
+    """Each takes two levels: its parameters, and the list of pools among them."""
+    plain = {"pool": "Columns", "parameters": {}}
+    for _ in range(7):
+        plain = {"pool": "Union", "parameters": {"pools": {"list": [plain]}}}
+    parameters_from_plain({"pool": plain}, "parameters", ShareBoostClassifier)
+    plain = {"pool": "Union", "parameters": {"pools": {"list": [plain]}}}
+    with pytest.raises(ModelFormatError, match="nested too deeply"):
+        parameters_from_plain({"pool": plain}, "parameters", ShareBoostClassifier)
+
+
+def test_arrays_of_labels_and_numbers_have_their_own_forms():
+    for axes in (1, 5):
+        shape = [1] * axes
+        array = {"dtype": "<f8", "shape": shape, "base64": memoryview(b"AAAAAAAAAAA=")}
+        with pytest.raises(ModelFormatError, match=f"an array of {axes} axes: it takes 2 to 4"):
+            parameters_from_plain({"costs": {"array": array}}, "parameters", ShareBoostClassifier)
+    for pair in ([1], [1, 2, 3], "ab"):
+        with pytest.raises(ModelFormatError, match="pairs of a key and a value"):
+            parameters_from_plain({"costs": {"dict": [pair]}}, "parameters", ShareBoostClassifier)
 
 
 def test_pools_come_back_with_their_parameters():
@@ -72,6 +115,9 @@ def test_what_no_file_holds_is_left_out_and_named():
         ("costs", float("nan")),
         ("costs", [1, object()]),
         ("costs", 1 << 70),
+        ("costs", 1 << 63),
+        ("costs", {1 << 63: 1.0}),
+        ("costs", np.zeros((1, 1, 1, 1, 1))),
         ("groups", np.array([None, 1], dtype=object)),
         ("groups", np.zeros((2, 2), dtype=complex)),
         ("costs", np.array([1.0, np.nan])),

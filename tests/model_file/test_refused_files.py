@@ -12,8 +12,9 @@ from model_files import changed, file_of
 from mutated_files import documents
 
 from shareboost import ModelFormatError, load_model
+from shareboost.model_file.fields import Fields
 from shareboost.model_file.reader import model_of
-from shareboost.model_file.text import LARGEST_FILE, VERSION
+from shareboost.model_file.text import LARGEST_FILE, VERSION, check_size
 
 # Places of the whole paths among the documents, then of the models alone.
 COLUMNS, GROUPS, STUMPS, PRODUCTS, PIECES, TEMPLATES, UNION = range(0, 14, 2)
@@ -219,9 +220,186 @@ def test_what_no_model_could_have_made_is_refused(section):
             assert_change_is_refused(which, name, value, message)
 
 
+def error_with(which, fields):
+    """The error of a document with some fields changed, empty where it loads."""
+    document = documents()[which]
+    for name, value in fields.items():
+        document = changed(document, name, value)
+    try:
+        model_of(file_of(document))
+    except ModelFormatError as error:
+        return str(error)
+    return ""
+
+
+def unions(depth):
+    """Columns inside so many unions, none of them chosen."""
+    none = array([], INTEGERS)
+    inner = {"kind": "columns", "columns": none}
+    for _ in range(depth):
+        inner = {"kind": "union", "ids": none, "which": none, "names": ["a"], "members": [inner]}
+    return inner
+
+
+def test_every_limit_is_the_documented_one():
+    """What is at a limit is taken, or refused for another reason; what is beyond it is not."""
+    many = {"inputs.number": 1 << 24}
+    rounds = "path.rounds."
+    far = np.nextafter(2.0**24, np.inf)
+    columns = documents()[COLUMNS]["features"]["columns"]["base64"]
+    largest = int(np.frombuffer(base64.b64decode(columns), "<i8").max())
+    for which, at, more, message in (
+        (COLUMNS, many, {"inputs.number": (1 << 24) + 1}, "an integer from 1 to 16777216"),
+        (
+            COLUMNS,
+            many | {"features.columns": array(np.arange(100_000), INTEGERS)},
+            many | {"features.columns": array(np.arange(100_001), INTEGERS)},
+            "100001 integers: at most 100,000",
+        ),
+        (
+            COLUMNS,
+            {rounds + "atom": array(np.zeros(10_000), INTEGERS)},
+            {rounds + "atom": array(np.zeros(10_001), INTEGERS)},
+            "10001 rounds: at most 10,000",
+        ),
+        (
+            COLUMNS,
+            {rounds + "swaps": array(np.zeros((100_000, 2)), INTEGERS)},
+            {rounds + "swaps": array(np.zeros((100_001, 2)), INTEGERS)},
+            "up to 100,000 pairs of integers from 0",
+        ),
+        (
+            COLUMNS,
+            {rounds + "swaps": array([[0, 0]], INTEGERS)},
+            {rounds + "swaps": array([[0, -1]], INTEGERS)},
+            "up to 100,000 pairs of integers from 0",
+        ),
+        (
+            COLUMNS,
+            {"path.shaped_by": {str(i): "" for i in range(100)}},
+            {"path.shaped_by": {str(i): "" for i in range(101)}},
+            "an object of up to 100 texts",
+        ),
+        (COLUMNS, {"path.n_atoms": largest + 1}, {"path.n_atoms": largest}, "n_atoms is"),
+        (COLUMNS, {"model.iterations": 0}, {"model.iterations": -1}, "iterations is -1"),
+        (COLUMNS, {"training.rows": 0}, {"training.rows": -1}, "rows is -1"),
+        (
+            COLUMNS,
+            {"training.not_converged": [0]},
+            {"training.not_converged": [-1]},
+            "the numbers of rounds",
+        ),
+        (COLUMNS, {"features": unions(8)}, {"features": unions(9)}, "a union inside 8 others"),
+        (
+            STUMPS,
+            {"features.digits": array([1, 17, 17], INTEGERS)},
+            {"features.digits": array([1, 17, 18], INTEGERS)},
+            "digits takes integers from 1 to 17",
+        ),
+        (
+            STUMPS,
+            {"features.digits": array([1, 1, 1], INTEGERS)},
+            {"features.digits": array([0, 1, 1], INTEGERS)},
+            "digits takes integers from 1 to 17",
+        ),
+        (
+            STUMPS,
+            {"features.columns": array([0, 7, 7], INTEGERS)},
+            {"features.columns": array([0, 7, 8], INTEGERS)},
+            "columns takes integers from 0 to 7",
+        ),
+        (
+            PIECES,
+            {"features.digits": array([1, 17, 17], INTEGERS)},
+            {"features.digits": array([0, 17, 17], INTEGERS)},
+            "digits takes integers from 1 to 17",
+        ),
+        (
+            GROUPS,
+            {"features.sizes": array([1, 3, 2], INTEGERS)},
+            {"features.sizes": array([0, 4, 2], INTEGERS)},
+            "sizes takes integers from 1",
+        ),
+        (
+            TEMPLATES,
+            {"features.centres": array(np.full((3, 2), -(2.0**24)), FLOATS)},
+            {"features.centres": array(np.full((3, 2), far), FLOATS)},
+            "numbers up to 16,777,216",
+        ),
+    ):
+        assert message not in error_with(which, at)
+        assert message in error_with(which, more)
+
+
+def test_products_take_columns_from_the_first_to_the_last():
+    shape = documents()[PRODUCTS]["features"]["left"]["shape"]
+    for column, taken in ((-1, False), (0, True), (7, True), (8, False)):
+        both = array(np.full(shape, column), INTEGERS)
+        left = both if taken else array(np.full(shape, -1), INTEGERS)
+        error = error_with(PRODUCTS, {"features.left": left, "features.right": both})
+        assert ("right takes integers from 0 to 7" in error) != taken
+
+
+def test_templates_without_pixels_and_masks_below_zero_are_refused():
+    """Empty templates would fit anywhere, with masks of one place more than the image has."""
+    document = documents()[TEMPLATES]["features"]
+    n = document["template"]["shape"][0]
+    zeros = array(np.zeros(n), INTEGERS)
+    for shape, places in (((1, 0, 1, 1), (5, 2)), ((1, 1, 0, 1), (4, 3)), ((1, 0, 0, 1), (5, 3))):
+        fields = {
+            "features.templates": [array(np.zeros(shape), "<f4")],
+            "features.masks_down": [array(np.ones((1, places[0])), "<f4")],
+            "features.masks_across": [array(np.ones((1, places[1])), "<f4")],
+            **{f"features.{key}": zeros for key in ("template", "down", "across")},
+        }
+        assert "a mask that does not fit images of 4 x 2" in error_with(TEMPLATES, fields)
+    below = [
+        {**stack, "base64": base64.b64encode(np.full(stack["shape"], -1.0, "<f4")).decode()}
+        for stack in document["masks_across"]
+    ]
+    assert "a mask below zero" in error_with(TEMPLATES, {"features.masks_across": below})
+
+
+def test_lists_of_any_length_have_two_million_integers_at_most():
+    most = 1 << 21
+    for n in (most, most + 1):
+        text = memoryview(base64.b64encode(bytes(8 * n)))
+        fields = Fields({"a": {"dtype": "<i8", "shape": [n], "base64": text}}, "", ("a",))
+        assert fields.integers("a", n).size == n
+        if n == most:
+            assert fields.integers("a", None).size == n
+        else:
+            with pytest.raises(ModelFormatError, match="a has more than 2,097,152 integers"):
+                fields.integers("a", None)
+
+
+def test_limits_of_the_text_are_the_documented_ones():
+    no_model = "it is no model"
+    for content, message in (
+        (b'{"a":' + b"1" * 20 + b"}", no_model),
+        (b"[" + b'{"base64":""},' * 9_999 + b'{"base64":""}]', no_model),
+        (b"[" + b'{"base64":""},' * 10_000 + b'{"base64":""}]', "more than 10,000 arrays"),
+        (b"[" + b"0," * 499_999 + b"0]", no_model),
+        (b"[" + b"0," * 500_000 + b"0]", "more than 500,000 values"),
+        (b'"' + b"a" * ((8 << 20) - 2) + b'"', no_model),
+        (b'"' + b"a" * ((8 << 20) - 1) + b'"', "bytes beside its arrays"),
+        (b'{"a":{"base64":"' + b"A" * (9 << 20) + b'"},"b":1}', no_model),
+    ):
+        with pytest.raises(ModelFormatError, match=message):
+            model_of(content)
+    check_size(64 << 20)
+    with pytest.raises(ModelFormatError, match="67,108,865 bytes"):
+        check_size((64 << 20) + 1)
+    for version in (0, -1, True, 1.0, None):
+        with pytest.raises(
+            ModelFormatError, match="version is .*: it takes an integer of at least 1"
+        ):
+            model_of(file_of(documents()[COLUMNS] | {"version": version}))
+
+
 def test_keys_that_could_be_made_to_hash_alike_are_refused(whole):
     document = json.loads(json.dumps(documents()[COLUMNS]))
-    for key in ({"tuple": [1.5, 1.5 * 2.0**61]}, 1 << 64, {"list": [1]}):
+    for key in ({"tuple": [1.5, 1.5 * 2.0**61]}, 1 << 63, -(1 << 63), {"list": [1]}):
         document["parameters"] |= {"costs": {"dict": [[key, 1.0]]}}
         whole.write_bytes(file_of(document))
         refused(whole, "no text and no number")
@@ -236,14 +414,7 @@ def test_a_text_that_two_columns_stand_for_is_refused():
 
 
 def test_unions_inside_unions_end_somewhere():
-    document = json.loads(json.dumps(documents()[UNION]))
-    none = array([], INTEGERS)
-    inner = {"kind": "columns", "columns": none}
-    for _ in range(30):
-        inner = {"kind": "union", "ids": none, "which": none, "names": ["a"], "members": [inner]}
-    document["features"] = inner
-    with pytest.raises(ModelFormatError, match="a union inside 8 others"):
-        model_of(file_of(document))
+    assert "a union inside 8 others" in error_with(UNION, {"features": unions(30)})
 
 
 def test_a_missing_field_is_named():

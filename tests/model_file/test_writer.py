@@ -3,6 +3,7 @@
 import json
 import os
 
+import naive_model_file
 import numpy as np
 import pytest
 from every_pool import some_digits
@@ -32,6 +33,23 @@ def test_a_file_that_is_there_is_refused_unless_it_may_be_replaced(clf, tmp_path
     clf.save(path, overwrite=True)
     np.testing.assert_array_equal(load_model(path).selected_, clf.selected_)
     assert os.listdir(tmp_path) == ["model.json"]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("whole_path", [False, True])
+def test_a_file_tells_of_the_run_that_made_its_model(whole_path, tmp_path):
+    """Also one that is written again by a classifier that was loaded without its path."""
+    clf = ShareBoostClassifier(3, alpha=1e-9, max_iter=2, fit_intercept=False).fit(X, Y)
+    rounds = [clf.path_.start, *clf.path_]  # the last with the final refit
+    told = document_of(clf, whole_path)["training"]
+    assert told["rows"] == len(X)
+    assert told["seconds"] == rounds[-1].seconds > rounds[1].seconds
+    late = [t for t, round_ in enumerate(rounds) if not round_.status.converged]
+    assert told["not_converged"] == late
+    assert late
+    assert naive_model_file.numbers(told["losses"]) == clf.path_.losses.tolist()
+    clf.save(tmp_path / "model.json", whole_path=whole_path)
+    assert document_of(load_model(tmp_path / "model.json"), whole_path)["training"] == told
 
 
 @pytest.mark.parametrize("estimator", [ShareBoostClassifier(), ShareBoostCV()])
