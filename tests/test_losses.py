@@ -94,8 +94,8 @@ def test_a_confident_example_keeps_its_small_loss_and_residual(dtype):
     work = S.copy()
     value = LogisticLoss(0.0).value_and_residual(work, np.array([0]), np.ones(1, dtype))
     rest = np.exp(-40.0) + np.exp(-39.0)
-    assert value == pytest.approx(rest, rel=1e-5)
-    assert work[:, 0] == pytest.approx([-rest, np.exp(-40.0), np.exp(-39.0)], rel=1e-5)
+    assert value == pytest.approx(rest, rel=1e-5, abs=0)
+    assert work[:, 0] == pytest.approx([-rest, np.exp(-40.0), np.exp(-39.0)], rel=1e-5, abs=0)
 
 
 def test_the_loss_bounds_the_zero_one_loss():
@@ -175,6 +175,7 @@ def test_a_confident_binary_example_keeps_its_small_loss_residual_and_curvature(
     work = np.array([[40.0 if y else -40.0]], dtype)
     value = BinaryLogisticLoss(0.0).value_and_residual(work, labels, weight)
     rest = np.exp(-40.0)
-    assert value == pytest.approx(rest, rel=1e-5)
-    assert work[0, 0] == pytest.approx(-rest if y else rest, rel=1e-5)
-    assert BinaryLogisticLoss.total_curvature(work, weight) == pytest.approx(rest, rel=1e-5)
+    assert value == pytest.approx(rest, rel=1e-5, abs=0)
+    assert work[0, 0] == pytest.approx(-rest if y else rest, rel=1e-5, abs=0)
+    curvature = BinaryLogisticLoss.total_curvature(work, weight)
+    assert curvature == pytest.approx(rest, rel=1e-5, abs=0)

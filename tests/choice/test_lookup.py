@@ -81,3 +81,24 @@ def test_a_label_that_is_another_column_is_ambiguous(problem):
     groups = ["z"] * 6 + ["a"] * 6
     with pytest.raises(ValueError, match="exclude names 'a', which is both a column and a group"):
         ShareBoostClassifier(2, groups=groups, group_choice="each", exclude=["a"]).fit(frame, y)
+
+
+@pytest.mark.parametrize(
+    ("n_columns", "told"),
+    [
+        (4, "a, b, c, d"),
+        (5, "a, b, c, d, e"),
+        (6, "a, b, c, d, e, ..."),
+        (12, "a, b, c, d, e, ..."),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_first_five(problem, n_columns, told):
+    X, y = problem
+    frame = pd.DataFrame(X[:, :n_columns], columns=list("abcdefghijkl")[:n_columns])
+    for argument in ("include", "exclude"):
+        with pytest.raises(ValueError, match=rf"{argument} names 'zz', .* there are {told}\."):
+            ShareBoostClassifier(2, **{argument: ["zz"]}).fit(frame, y)
+    if n_columns > 3:
+        labels = list("abcdefghijkl")[:n_columns]
+        with pytest.raises(ValueError, match=rf"takes labels of groups, {told}\."):
+            ShareBoostClassifier(2, groups=labels, include=["zz"]).fit(frame, y)

@@ -111,6 +111,29 @@ def test_newton_does_not_depend_on_the_scale_or_the_place_of_columns(digits):
     assert np.allclose([clf.path_.scores[0] for clf in first], first[0].path_.scores[0])
 
 
+@pytest.mark.parametrize("rule", RULES)
+def test_the_unit_of_weights_does_not_matter(rule):
+    X, y = random_problem(3, n=90, d=6, k=3)
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=90)
+    first, *others = (
+        ShareBoostClassifier(2, rule=rule, alpha=0.0).fit(X, y, sample_weight=unit * weight).path_
+        for unit in (1.0, 1e-6, 1e5)
+    )
+    for path in others:
+        assert np.array_equal(path.selected, first.selected)
+        assert np.allclose(path.scores, first.scores, rtol=1e-4)
+
+
+def test_a_constant_column_of_a_group_gains_nothing_by_newton(problem):
+    X, y = problem
+    groups = np.arange(12) // 3
+    plain = ShareBoostClassifier(2, rule="newton", groups=groups).fit(X, y)
+    padded = ShareBoostClassifier(2, rule="newton", groups=[*groups, *range(4)])
+    padded.fit(np.hstack([X, np.full((len(y), 4), 7.0)]), y)
+    assert np.array_equal(padded.selected_, plain.selected_)
+    assert np.allclose(padded.path_.scores, plain.path_.scores, rtol=1e-4)
+
+
 @settings(max_examples=15)
 @given(seed=st.integers(0, 10**6), alpha=st.sampled_from([0.0, 1e-3]))
 def test_refit_gains_no_less_than_column_and_column_than_line_search(seed, alpha):

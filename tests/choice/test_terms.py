@@ -88,6 +88,49 @@ def test_what_is_paid_for_is_preferred_but_not_at_any_price():
     assert owned.spent((0, 2)) == 4
 
 
+@pytest.mark.parametrize("unit", [1e-3, 0.1, 1e4])
+def test_the_unit_of_prices_does_not_matter(unit):
+    prices = np.array([2.0, 4.0, 7.0])
+    needs = sp.csr_array(np.array([[1, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0], [0, 0, 1]], float))
+    allowed = np.array([True, True, False, True, True])
+    for items in (needs, None):
+        plain, priced = (
+            Terms(u * np.resize(prices, 5 if items is None else 3), items, owned=(1,), budget=9 * u)
+            for u in (1.0, unit)
+        )
+        for chosen in ((), (0,), (2,), (0, 2), (0, 2, 4)):
+            one, two = (terms.counted(chosen, allowed) for terms in (plain, priced))
+            assert np.allclose(one / one.max(), two / two.max())
+            assert np.allclose(priced.freed(chosen) / unit, plain.freed(chosen))
+            assert np.array_equal(priced.affordable(chosen), plain.affordable(chosen))
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6), shared=st.booleans())
+def test_terms_equal_what_sets_of_items_say(seed, shared):
+    """Every sum from the definition: the items of a set of atoms, each paid for once."""
+    rng = np.random.default_rng(seed)
+    needs = rng.integers(2, size=(6, 4)) if shared else np.eye(6, dtype=int)
+    prices = rng.integers(1, 5, size=needs.shape[1]) / 4
+    owned = tuple(rng.choice(6, rng.integers(3), replace=False).tolist())
+    budget = rng.integers(1, 12) / 4
+    terms = Terms(prices, sp.csr_array(needs.astype(float)) if shared else None, (), owned, budget)
+
+    def cost(atoms):
+        return prices[needs[[*owned, *atoms]].any(axis=0) & ~needs[list(owned)].any(axis=0)].sum()
+
+    chosen = tuple(rng.choice(6, rng.integers(1, 5), replace=False).tolist())
+    spent = cost(chosen)
+    more = np.array([cost((*chosen, atom)) - spent for atom in range(6)])
+    assert terms.spent(chosen) == pytest.approx(spent)
+    assert np.allclose(terms.costs(chosen), more)
+    assert np.array_equal(terms.affordable(chosen), (more == 0) | (spent + more <= budget))
+    rest = [chosen[:i] + chosen[i + 1 :] for i in range(len(chosen))]
+    assert np.allclose(terms.freed(chosen), [spent - cost(atoms) for atoms in rest])
+    for new in set(range(6)) - set(chosen) - set(owned):
+        assert np.allclose(terms.spent_after(chosen, new), [cost((*atoms, new)) for atoms in rest])
+
+
 @pytest.mark.parametrize(
     ("pool", "columns_of"),
     [
