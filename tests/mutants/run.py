@@ -44,7 +44,7 @@ AREAS = {
     "choice": (["choice"], 14, ["choice", "test_rounds.py", "pools/test_union.py"]),
     "refit": (["refit"], 14, ["refit", "test_rounds.py", "test_path.py"]),
     "gram": (["gram.py"], 10, ["test_gram.py", "refit", "test_rows.py"]),
-    "pools": (["pools"], 20, ["pools"]),
+    "pools": (["pools"], 20, ["pools", "test_as_published.py"]),
     "kernels": (["kernels"], 14, ["kernels", "datasets", "pools"]),
     "penalties": (["penalties.py"], 10, ["test_penalties.py", "refit"]),
     "bounds": (["bounds.py"], 8, ["test_bounds.py"]),

@@ -226,3 +226,15 @@ def test_names_have_as_few_digits_as_tell_a_threshold_from_its_nearest_neighbour
     near = 1.0 + np.arange(4)[:, None] * 2.0**-52
     names = Stumps().fit(near).features(range(3)).names(["t"])
     assert [float(name.removeprefix("t ≤ ")) for name in names] == near[:3, 0].tolist()
+
+
+@pytest.mark.parametrize(("n", "kind"), [(255, "u1"), (256, "u1"), (257, "u2")])
+@pytest.mark.parametrize("centred", [True, False])
+def test_up_to_256_values_take_one_byte(n, kind, centred):
+    X = np.zeros((n, 3))
+    X[:, 1], X[:5, 2] = np.arange(n), np.arange(5)
+    pool = Stumps(max_bins=None).fit(X, centred=centred)
+    pool.stored_ = False
+    codes = pool.encode(X, slice(0, n))
+    assert codes.dtype == kind
+    assert np.array_equal(codes, X.T)
