@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from shareboost.datasets import deform
 from shareboost.datasets.deformation import _draw_key
+from shareboost.kernels.warp import find_sources
 
 NOTHING = {"elastic_alpha": 0.0, "rotation": 0.0, "scale": 0.0, "shear": 0.0}
 
@@ -91,6 +92,20 @@ def test_copies_are_those_of_the_naive_twin(pictures, strengths):
             twin = naive_copy(picture, Stream(7, image, copy), **strengths)
             # Coordinates are float32: the stronger the deformation, the more that tells.
             assert np.allclose(copies[copy, image], twin, atol=3e-5)
+
+
+@pytest.mark.parametrize("far", [0.0, 0.7, -3.0, 1e30, -1e30, np.inf, np.nan])
+def test_no_source_lies_beyond_the_border_around_an_image(far):
+    corner, (down, right) = np.empty((4, 6), np.intp), np.empty((2, 4, 6), np.float32)
+    displacement = np.full((4, 2, 6), far, dtype=np.float32)
+    find_sources(displacement, (1.0, 0.0, 0.0, 1.0), 1.0, corner, down, right)
+    # All four pixels lie in the plane, one row and column before the image and two after.
+    row, column = np.divmod(corner, 6 + 3)
+    assert (row >= 0).all()
+    assert (row + 1 < 4 + 3).all()
+    assert (column + 1 < 6 + 3).all()
+    assert ((down >= 0) & (down < 1)).all()
+    assert ((right >= 0) & (right < 1)).all()
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (2, 3), (40, 33)])

@@ -27,7 +27,14 @@ def some_codes(seed, n, n_bins, k, dtype):
 
 @pytest.mark.parametrize(
     ("n", "k", "dtype"),
-    [(1, 2, "u1"), (50, 3, "u2"), (51, 10, "u4"), (200, 26, "u1"), (200, 65, "u2")],
+    [
+        (1, 2, "u1"),
+        (50, 3, "u2"),
+        (51, 10, "u4"),
+        (100, 10, "u4"),
+        (200, 26, "u1"),
+        (200, 65, "u2"),
+    ],
 )
 def test_dense_histograms_equal_their_twin(n, k, dtype):
     # More bins than rows take another way than fewer.

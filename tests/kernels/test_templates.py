@@ -28,6 +28,19 @@ def test_quantise_rounds_and_stays_within_a_byte():
     assert np.allclose(cut, [1.0 + 9.5, 1.0 + 499999.5 - 255.5], rtol=1e-6)
 
 
+def test_quantise_codes_every_feature_of_every_image():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(5, 131)).astype(np.float32)
+    low, step = rng.uniform(-1, 0, 131), rng.uniform(0.001, 0.02, 131)
+    low, step = low.astype(np.float32), step.astype(np.float32)
+    codes, cut = np.full((131, 5), 77, dtype=np.uint8), np.zeros(131, dtype=np.float32)
+    quantise(values, low, step, codes, cut)
+    exact = ((values.astype(float) - low) / step).T
+    assert np.abs(codes - exact.clip(0, 255)).max() < 0.501
+    beyond = np.maximum(exact - 255.5, -0.5 - exact).clip(0).sum(axis=1)
+    assert np.allclose(cut, beyond, rtol=1e-4, atol=1e-3)
+
+
 @pytest.mark.parametrize(
     ("rows", "columns", "channels"), [(2, 3, 1), (2, 3, 3), (6, 1, 1), (6, 8, 3), (1, 8, 1)]
 )

@@ -146,3 +146,14 @@ def test_weights_of_half_the_columns_or_more_are_written_to_all_of_them():
     assert np.allclose(X @ features.on_input(coef, 9).T, X[:, [7, 1, 4, 0, 8]] @ coef.T)
     assert features.first(4).on_input(coef[:, :4], 9) is None
     assert ColumnFeatures(np.arange(4)).on_input(coef[:, :4], 8).shape == (3, 8)
+
+
+@pytest.mark.parametrize("k", [3, 32, 33])
+def test_rows_of_any_type_and_layout_are_summed_alike(k):
+    rng = np.random.default_rng(0)
+    X, R = rng.integers(-9, 9, size=(40, 9)), rng.normal(size=(k, 40))
+    truth = np.abs(R @ (X / X.std(axis=0))).sum(axis=0)
+    for dtype in ("i1", "f2", "f4", "f8", ">f8", ">i4", "g"):
+        for data in (X.astype(dtype), np.asfortranarray(X.astype(dtype))):
+            pool = Columns().fit(data)
+            assert np.allclose(norms(pool, data, R, [0, 17, 40]), truth, rtol=1e-5), dtype

@@ -6,6 +6,7 @@ from naive_pools import explicit
 
 from shareboost import ShareBoostClassifier
 from shareboost.pools import Pieces
+from shareboost.pools.base import PART_BYTES
 
 
 def rings(n=600, seed=0):
@@ -170,6 +171,8 @@ def test_by_default_a_tenth_of_the_rows_are_centres():
     X, y = rings(300)
     pool = Pieces().fit(X)
     assert len(pool.centres_) == 30
+    assert len(Pieces().fit(X[:39]).centres_) == 3
+    assert len(Pieces().fit(X[:7]).centres_) == 1
     assert ShareBoostClassifier(3, pool="pieces").fit(X, y).score(X, y) > 0.6
 
 
@@ -223,3 +226,16 @@ def test_what_varies_by_rounding_alone_has_no_moments_and_what_hardly_varies_has
     kept = [0, 2, 3]
     truth = np.einsum("qn,acn->qac", V, Z**2)[:, :, kept]
     assert np.allclose(second[:, :, kept], truth, rtol=1e-2, atol=0.0)
+
+
+@pytest.mark.parametrize("form", ["smooth", "paper"])
+def test_parts_are_as_large_as_they_may_be(form):
+    X = np.random.default_rng(0).normal(size=(100, 4))
+    pool = Pieces(20, 3, form=form).fit(X)
+    for n_classes in (1, 300, 2000, 10**6):
+        sizes = [part.stop - part.start for part in pool.parts(n_classes)]
+        each = 8 * n_classes * (3 if form == "smooth" else 1) * 2 * 5  # bytes an atom
+        # Whole centres, of three atoms.
+        most = max(3, PART_BYTES // (3 * each) * 3)
+        assert sizes[:-1] == [min(most, 60)] * (len(sizes) - 1)
+        assert sum(sizes) == 60

@@ -140,6 +140,25 @@ def test_a_pool_of_ones_own_is_fitted_on_a_sample_of_rows(make, monkeypatch):
     assert np.array_equal(pools[0].weight_, pools[1].weight_)
 
 
+def test_a_sample_takes_the_bytes_it_may(monkeypatch):
+    dense = np.arange(1.0, 27001.0).reshape(9000, 3)
+    monkeypatch.setattr(pools_base, "SAMPLE_BYTES", 2000 * 3 * 8)
+    sizes = [
+        (dense, 2000),
+        (dense.astype(np.float32), 4000),
+        (sp.csr_array(dense), 1333),  # 3 entries of 12 bytes each
+        (sp.csr_array(dense * [1, 0, 0]), 4000),
+    ]
+    for X, size in sizes:
+        assert Remembered().fit_spread(Cut(X)).rows_.shape[0] == size
+    wide = sp.csr_array((np.ones(9000), np.zeros(9000, dtype=int), np.arange(9001)), (9000, 50))
+    monkeypatch.setattr(pools_base, "SAMPLE_BYTES", 1050 * 50 * 8)
+    # By their entries all rows; but eight times as many as dense ones are enough.
+    assert Remembered().fit_spread(Cut(wide)).rows_.shape[0] == 8 * 1050
+    monkeypatch.setattr(pools_base, "SAMPLE_BYTES", 100)
+    assert Remembered().fit_spread(Cut(dense)).rows_.shape[0] == 1000
+
+
 def test_the_sample_is_drawn_by_the_random_state_of_the_pool(monkeypatch):
     X = np.random.default_rng(0).normal(size=(1500, 4))
     monkeypatch.setattr(pools_base, "SAMPLE_BYTES", 1)

@@ -59,6 +59,14 @@ def test_many_values_are_cut_into_bins_of_about_equal_weight():
     assert masses[-2] < 3 * 0.5 / 63
 
 
+def test_bins_of_exactly_equal_weight_end_where_they_are_full():
+    rng = np.random.default_rng(0)
+    for max_bins in (2, 7, 10, 100):
+        X = rng.permutation(30 * max_bins)[:, None].astype(float)
+        ends = 30.0 * np.arange(1, max_bins) - 0.5
+        assert Stumps(max_bins).fit(X).thresholds_.tolist() == ends.tolist()
+
+
 def test_weights_move_the_bins():
     X = np.arange(1000.0)[:, None]
     weight = np.where(X[:, 0] < 100, 9.0, 0.1)

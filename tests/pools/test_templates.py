@@ -56,6 +56,13 @@ def test_masks_are_gaussians_on_an_even_grid():
     assert np.allclose(weights[0], weights[3, ::-1])
 
 
+def test_masks_vanish_nowhere_and_are_no_more_than_places():
+    weights, centres = gaussians(28, 7, 99, 0.01)
+    assert weights.shape == (22, 22)
+    assert np.allclose(centres, np.arange(22) + 3)
+    assert weights.min() > 0.0
+
+
 def test_patches_are_of_zero_mean_and_unit_norm_and_vary():
     X, _ = bars()
     X[:, :60] = 0.2  # the upper half is flat
@@ -251,14 +258,14 @@ def test_codes_have_room_for_a_twentieth_of_the_range_on_either_side():
     assert middle == 128 or middle == 127
 
 
-@pytest.mark.parametrize("scale", ["root", "deviation", "none"])
-def test_images_that_are_all_alike_give_finite_statistics(scale):
-    X = np.full((20, 4), 0.3)
+@pytest.mark.parametrize(("scale", "grey"), [("root", 0.3), ("deviation", 0.0), ("none", 1e9)])
+def test_images_that_are_all_alike_give_finite_statistics(scale, grey):
+    X = np.full((20, 4), grey)
     pool = pixels(4, scale=scale).fit(X)
     assert all(0.0 < pool.scales(atom)[0] < np.inf for atom in range(4))
     (part,) = pool.parts(3)
     stats = pool.stats(pool.encode(X, slice(0, 20)), pool.prepare(np.ones((3, 20))), part)
-    assert np.allclose(pool.correlations(stats, part), 20 * 0.3 / pool.scale_, rtol=1e-5)
+    assert np.allclose(pool.correlations(stats, part), 20 * grey / pool.scale_, rtol=1e-5)
 
 
 def test_codes_are_fine_enough_to_tell_responses_apart():

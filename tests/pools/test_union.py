@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier
-from shareboost.pools import Columns, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Templates, Union
 
 
 def test_one_run_chooses_among_all_pools():
@@ -40,6 +40,13 @@ def test_costs_keep_dear_atoms_out(digits):
     pool = Union([Columns(), Pieces(10, 4)], costs=[1, 1e6])
     dear = ShareBoostClassifier(4, pool=pool).fit(X, y)
     assert all(name.startswith("columns") for name in dear.get_feature_names_out())
+
+
+def test_an_atom_costs_one_unless_told(digits):
+    pools = [Columns(), Groups(np.arange(64) // 2, score="mean")]
+    free, dear = Union(pools).fit(digits[0][:50]), Union(pools, [2.0, 3.0]).fit(digits[0][:50])
+    assert free.divisors.tolist() == [1.0] * 64 + [2.0] * 32
+    assert dear.divisors.tolist() == [2.0] * 64 + [6.0] * 32
 
 
 def test_coarse_pools_stay_coarse_and_others_exact(digits):
