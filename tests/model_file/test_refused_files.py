@@ -281,6 +281,18 @@ def test_every_limit_is_the_documented_one():
             "an object of up to 100 texts",
         ),
         (COLUMNS, {"path.n_atoms": largest + 1}, {"path.n_atoms": largest}, "n_atoms is"),
+        (
+            COLUMNS,
+            {"groups": {"dtype": "<i8", "values": [1]}},
+            {"groups": {"dtype": "<i8", "values": []}},
+            "groups takes",
+        ),
+        (
+            COLUMNS,
+            {"model.iterations": (1 << 62) - 1},
+            {"model.iterations": 1 << 62},
+            "iterations is",
+        ),
         (COLUMNS, {"model.iterations": 0}, {"model.iterations": -1}, "iterations is -1"),
         (COLUMNS, {"training.rows": 0}, {"training.rows": -1}, "rows is -1"),
         (
@@ -314,6 +326,8 @@ def test_every_limit_is_the_documented_one():
             {"features.digits": array([0, 17, 17], INTEGERS)},
             "digits takes integers from 1 to 17",
         ),
+        (PIECES, {"features.unit": 1e-300}, {"features.unit": 0.0}, "unit is"),
+        (TEMPLATES, {"features.unit": 1e-300}, {"features.unit": 0.0}, "unit is"),
         (
             GROUPS,
             {"features.sizes": array([1, 3, 2], INTEGERS)},
@@ -340,12 +354,15 @@ def test_products_take_columns_from_the_first_to_the_last():
         assert ("right takes integers from 0 to 7" in error) != taken
 
 
-def test_templates_without_pixels_and_masks_below_zero_are_refused():
-    """Empty templates would fit anywhere, with masks of one place more than the image has."""
+def test_templates_of_no_size_or_larger_than_the_image_and_masks_below_zero_are_refused():
+    """Also where their masks have as many places as the sizes leave."""
     document = documents()[TEMPLATES]["features"]
     n = document["template"]["shape"][0]
     zeros = array(np.zeros(n), INTEGERS)
-    for shape, places in (((1, 0, 1, 1), (5, 2)), ((1, 1, 0, 1), (4, 3)), ((1, 0, 0, 1), (5, 3))):
+    for shape, places in (
+        *(((1, 0, 1, 1), (5, 2)), ((1, 1, 0, 1), (4, 3)), ((1, 0, 0, 1), (5, 3))),
+        *(((1, 5, 1, 1), (0, 2)), ((1, 1, 3, 1), (4, 0)), ((1, 5, 3, 1), (0, 0))),
+    ):
         fields = {
             "features.templates": [array(np.zeros(shape), "<f4")],
             "features.masks_down": [array(np.ones((1, places[0])), "<f4")],
