@@ -159,6 +159,9 @@ CHANGES = [
     (COLUMNS, "path.whole", False, "path is not whole"),
     (COLUMNS + ALONE, "path.whole", True, "path.weights is null"),
     (COLUMNS, "path.whole", 1, "true or false"),
+    (COLUMNS + ALONE, "path.finished", True, "path is not whole"),
+    (COLUMNS + ALONE, "path.weights", {}, "path is not whole"),
+    (COLUMNS + ALONE, "model.chosen", array([1, 0, 2], INTEGERS), "path is not whole"),
     (COLUMNS, "path.weights.values", array(np.zeros(5), FLOATS), "weights"),
     (COLUMNS, "path.weights.n_columns", array(np.zeros(5), INTEGERS), "as many weights"),
     (COLUMNS, "path.rounds.loss", array(np.full(5, np.nan), FLOATS), "loss has NaN"),
@@ -230,6 +233,17 @@ def error_with(which, fields):
     except ModelFormatError as error:
         return str(error)
     return ""
+
+
+def test_rounds_use_features_of_the_model_each_once():
+    plain = documents()[COLUMNS]["path"]["rounds"]["atoms"]
+    atoms = np.frombuffer(base64.b64decode(plain["base64"]), "<i8")
+    last = atoms[-3:]
+    foreign = next(atom for atom in range(8) if atom not in atoms)
+    for wrong in ([*last[:2], last[0]], [*last[:2], foreign]):
+        changed_atoms = array([*atoms[:-3], *wrong], INTEGERS)
+        error = error_with(COLUMNS, {"path.rounds.atoms": changed_atoms})
+        assert "atoms takes atoms of the features, each once a round" in error
 
 
 def unions(depth):

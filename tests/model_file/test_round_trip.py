@@ -9,11 +9,17 @@ import pytest
 import scipy.sparse as sp
 from every_pool import POOLS_TO_TEST, classifier, some_digits
 from hypothesis import given, settings
-from model_files import assert_same_answers, assert_same_attributes, assert_same_path
+from model_files import (
+    assert_same_answers,
+    assert_same_attributes,
+    assert_same_path,
+    document_of,
+    file_of,
+)
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
+from shareboost import ModelFormatError, ShareBoostClassifier, ShareBoostCV, load_model
 from shareboost.export.plan import plan_of
 from shareboost.model_file import save_model
 from shareboost.model_file.reader import model_of
@@ -81,6 +87,19 @@ def test_every_way_to_fit_is_kept(parameters, tmp_path):
     alone = saved(clf, tmp_path)
     assert_same_attributes(clf, alone)
     assert_same_answers(clf, alone, X)
+
+
+@pytest.mark.parametrize("n_features", [1, 2])
+def test_the_shortest_paths_are_kept_whole(n_features, tmp_path):
+    clf = ShareBoostClassifier(n_features, alpha=1e-3).fit(X, Y)
+    assert clf.path_.finish is not None
+    loaded = saved(clf, tmp_path, whole_path=True)
+    assert_same_attributes(clf, loaded)
+    assert_same_path(clf, loaded, X[:40])
+    none = document_of(clf.at(0))
+    none["path"]["finished"] = True
+    with pytest.raises(ModelFormatError, match="path is finished, and has no round"):
+        model_of(file_of(none))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -70,6 +70,18 @@ def test_rows_a_millionth_from_the_edge_of_a_ball_are_in_it_or_out_of_it(fitted_
 
 
 @needs_gcc
+@pytest.mark.parametrize("least", [-3.5, 0.0])
+def test_stumps_test_every_byte_as_python_does(least, tmp_path):
+    """Between bytes, at both ends of them and beyond."""
+    rows = np.arange(256.0)[:, None]
+    clf = ShareBoostClassifier(8, pool=Stumps(max_bins=None), alpha=1e-3)
+    clf.fit(rows, np.arange(256) // 13 % 3)
+    clf.path_.features.threshold[:8] = [least, 0.5, 1.0, 127.25, 254.0, 254.5, 255.0, 300.0]
+    (header,) = compiled(tmp_path, (clf, {"input_type": "uint8"}))
+    assert_near(header.scores(rows), clf.decision_function(rows))
+
+
+@needs_gcc
 def test_headers_run_clean_under_sanitizers(fitted_model, digits, tmp_path):
     """Headers of every kind of feature, in one program because it takes long to compile."""
     names = (*("columns", "stumps", "products", "pieces", "pieces, paper"), "union, templates")
