@@ -42,7 +42,11 @@ AREAS = {
         ["test_rounds.py", "test_path.py", "test_early_stopping.py", "choice"],
     ),
     "choice": (["choice"], 14, ["choice", "test_rounds.py", "pools/test_union.py"]),
-    "refit": (["refit"], 14, ["refit", "test_rounds.py", "test_path.py"]),
+    "refit": (
+        ["refit"],
+        14,
+        ["refit", "choice/test_select.py", "test_rounds.py", "test_path.py"],
+    ),
     "gram": (["gram.py"], 10, ["test_gram.py", "refit", "test_rows.py"]),
     "pools": (["pools"], 20, ["pools", "test_as_published.py"]),
     "kernels": (["kernels"], 14, ["kernels", "datasets", "pools"]),

@@ -7,7 +7,7 @@ from shareboost.losses import LogisticLoss
 from shareboost.penalties import Frobenius, SmoothL1, SmoothLinf1
 from shareboost.places import HOST
 from shareboost.pools import Columns, Groups
-from shareboost.refit import SOLVERS, Refit
+from shareboost.refit import SOLVERS, Refit, Status
 from shareboost.refit.lbfgs import MEMORY, Pairs, lbfgs
 from shareboost.refit.line_search import Step
 from shareboost.refit.nesterov import nesterov
@@ -159,6 +159,23 @@ def test_the_status_tells_what_was_not_reached(problem):
     assert not status.converged
     assert status.iterations == 2
     assert status.gradient > status.tolerance == 1e-9
+    assert status.advice.startswith("Raise max_iter=2 or tol")
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_refit_that_rounding_ends_does_not_ask_for_more_iterations(problem, dtype):
+    X, y = problem
+    rows = rows_with(X.astype(dtype), y, range(12))
+    _, status = refit("lbfgs")(rows, start(rows), 1e-30)
+    assert not status.converged
+    assert status.iterations < 2000
+    assert status.advice.startswith(f"Rounding allows no better step in {np.dtype(dtype)}")
+    assert ("float64" in status.advice.split("raise tol")[1]) == (dtype == np.float32)
+
+
+def test_a_gradient_of_just_the_tolerance_has_converged():
+    assert Status(1.0, 1.0, 3, 0.5, 0.5, "").converged
+    assert not Status(1.0, 1.0, 3, 0.5, 0.49, "").converged
 
 
 class Quadratic:
