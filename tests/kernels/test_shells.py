@@ -84,11 +84,12 @@ def test_sums_inside_all_radii_equal_explicit_columns(power):
         assert np.allclose(out[:, s], twin, rtol=1e-4, atol=1e-4)
 
 
-def test_the_rows_of_a_later_centre_are_found_where_they_are():
+@pytest.mark.parametrize("squares", [False, True])
+def test_the_rows_of_a_later_centre_are_found_where_they_are(squares):
     """As blocks hold them, one centre's after the other's; in Python NumPy checks every place."""
     points, origin, distances, order, edges = shells()
     rows = some_rows()
-    alone = moments(points, origin, rows, distances, order, edges, 2, False)
+    alone = moments(points, origin, rows, distances, order, edges, 2, squares)
     inside = order[: edges[-1]]
     depths = np.repeat(RADII, np.diff(edges)) - distances[inside]
     before = np.zeros(17, dtype=inside.dtype), np.full(17, np.nan, dtype=np.float32)
