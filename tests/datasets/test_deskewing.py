@@ -68,6 +68,8 @@ def test_what_has_no_slant_stays():
     images[2, :, 1] = 9  # upright
     images[3] = 3
     np.testing.assert_array_equal(deskew(images), images)
+    negative = -load_digits().images[:5]  # which have no mean to be slanted about
+    np.testing.assert_array_equal(deskew(negative), negative)
 
 
 @settings(max_examples=50, deadline=None)
