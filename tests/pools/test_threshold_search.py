@@ -1,3 +1,5 @@
+from functools import reduce
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareboost.pools import Stumps, threshold_search
+from shareboost.pools.column_blocks import Gaps, joined_sketches, sketches
 from shareboost.pools.threshold_search import cells_of
 from shareboost.pools.thresholds import count_columns, thresholds
 
@@ -106,6 +109,24 @@ def test_a_heavy_value_between_many_light_ones_is_found():
 def test_rows_in_order_are_searched_as_mixed_ones():
     X = np.sort(np.random.default_rng(0).normal(size=(5000, 2)), axis=0)
     assert_same_cuts(X, None, 32, n_blocks=20)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 16])
+def test_a_sketch_keeps_all_weight_and_about_the_ranks(n_blocks):
+    rng = np.random.default_rng(0)
+    X, weight = rng.normal(size=(4000, 1)), rng.uniform(0.5, 2.0, size=4000)
+    gaps = [Gaps(0, np.array([-np.inf]), np.array([np.inf]))]
+    blocks = np.array_split(np.arange(4000), n_blocks)
+    some = [sketches(gaps, 100, X[own], weight[own]) for own in blocks]
+    (sketch,) = reduce(joined_sketches, some)
+    assert not sketch.complete
+    assert 90 < sketch.values.size < 110
+    assert sketch.mass.sum() == pytest.approx(weight.sum())
+    assert (sketch.values[[0, -1]] == [X.min(), X.max()]).all()
+    order = np.argsort(X[:, 0])
+    rank = np.cumsum(weight[order])[np.searchsorted(X[order, 0], sketch.values)]
+    off = np.cumsum(sketch.mass) - sketch.mass / 2 - rank
+    assert np.abs(off).max() < 0.02 * weight.sum()
 
 
 def test_columns_of_few_values_take_one_pass(monkeypatch):
