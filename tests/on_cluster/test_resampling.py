@@ -68,11 +68,13 @@ def test_fits_to_rows_of_dask_run_one_at_a_time(client, three, n_jobs):
 def test_resamples_choose_as_locally(client, three):
     X, y = three
     clf = ShareBoostClassifier(2, alpha=1e-2)
-    for draws in ({}, {"replace": True, "fraction": 1.0}):
-        local = selection_stability(clf, X, y, n_resamples=2, **draws)
-        found = selection_stability(clf, spread(X), spread(y), n_resamples=2, **draws)
-        assert np.array_equal(found.selections, local.selections)
-    found = selection_stability(clf, in_partitions(named(X)), y, n_resamples=2)
+    local = selection_stability(clf, X, y, n_resamples=2)
+    found = selection_stability(clf, spread(X), spread(y), n_resamples=2)
+    assert np.array_equal(found.selections, local.selections)
+    draws = {"n_resamples": 2, "replace": True, "fraction": 1.0}
+    local = selection_stability(clf, X, y, **draws)
+    found = selection_stability(clf, in_partitions(named(X)), y, **draws)
+    assert np.array_equal(found.selections, local.selections)
     assert found.names[3] == "pixel 3"
 
 
