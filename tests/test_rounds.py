@@ -183,6 +183,13 @@ def first_norms(X, y):
     return naive.column_norms(X / naive.scale_of(X, weight, "deviation"), R, weight)
 
 
+def test_the_refit_of_an_included_column_is_as_tight_as_its_own_norm_asks(problem):
+    X, y = problem
+    clf = ShareBoostClassifier(1, include=[3], tol=1e-6).fit(X, y)
+    wanted = clf.refit_tol * first_norms(X, y)[3]
+    assert clf.path_.rounds[0].status.tolerance == pytest.approx(wanted, rel=1e-3)
+
+
 def test_a_run_goes_on_while_any_column_has_something_to_gain(problem):
     """Though the one chosen, as it is cheap, has a score below tol."""
     X, y = problem

@@ -8,12 +8,17 @@ from conftest import random_problem
 from every_pool import POOLS_TO_TEST, classifier, every_pool
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize, minimize_scalar
+from scipy.optimize import approx_fprime, minimize, minimize_scalar
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
 from shareboost.choice.select import RULES, best_places, contending
-from shareboost.pools import Columns
+from shareboost.choice.trials import _along, _within
+from shareboost.losses import LogisticLoss
+from shareboost.penalties import Frobenius
+from shareboost.pools import Columns, Groups
+from shareboost.refit.objective import Objective
+from shareboost.rows import Rows
 
 LOSS_RULES = ("line_search", "column", "refit")
 
@@ -122,6 +127,37 @@ def test_the_unit_of_weights_does_not_matter(rule):
     for path in others:
         assert np.array_equal(path.selected, first.selected)
         assert np.allclose(path.scores, first.scores, rtol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-2, 1e3])
+def test_newton_gains_the_same_in_any_unit_of_the_columns(unit):
+    X, y = random_problem(3, n=90, d=6, k=3)
+    one, two = (
+        ShareBoostClassifier(1, pool=Columns("none"), rule="newton", tol=1e-8).fit(data, y).path_
+        for data in (X, unit * X)
+    )
+    assert np.array_equal(one.selected, two.selected)
+    assert one.scores[0] == pytest.approx(two.scores[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("space", [_along, _within])
+def test_the_slope_of_a_trial_is_that_of_its_value(space):
+    X, y = random_problem(3, n=90, d=6, k=3)
+    W = np.random.default_rng(0).normal(size=(3, 4))
+    pool = Groups([0, 1, 2, 2, 3, 3]).fit(X, np.ones(90))
+    with Rows(X, y, np.ones(90), pool, 3, True) as rows:
+        rows.append(1)
+        rows.append(2)
+        function = Objective(rows, LogisticLoss(), Frobenius(), 0.01, W)
+        new = slice(2, 4)
+        given = (function.at(W)[2][:, new],) if space is _along else ()
+        trial = space(function, W, *given, new)
+        z = np.full(trial.start.z.size, 0.1)
+        numeric = approx_fprime(z, lambda at: trial.evaluate(at).value, 1e-7)
+        assert np.allclose(trial.evaluate(z).gradient, numeric, atol=1e-5)
+        moved = trial.evaluate(z).W - W
+    assert not moved[:, :2].any()
+    assert moved[:, new].any()
 
 
 def test_a_constant_column_of_a_group_gains_nothing_by_newton(problem):

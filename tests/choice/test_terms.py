@@ -70,6 +70,7 @@ def test_what_is_paid_for_is_preferred_but_not_at_any_price():
     prices = np.array([2.0, 4.0])
     needs = sp.csr_array(np.array([[1, 0], [1, 0], [0, 1], [1, 1]], dtype=float))
     terms = Terms(prices, needs)
+    assert terms.forbidden.size == 0
     assert terms.costs(()).tolist() == [2, 2, 4, 6]
     assert terms.costs((0,)).tolist() == [0, 0, 4, 4]
     assert terms.spent((0, 1, 3)) == 6
