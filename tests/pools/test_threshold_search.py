@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareboost.pools import Stumps, threshold_search
-from shareboost.pools.column_blocks import Gaps, joined_sketches, sketches
+from shareboost.pools.column_blocks import Gaps, joined_sketches, measures, sketches
 from shareboost.pools.threshold_search import cells_of
 from shareboost.pools.thresholds import count_columns, thresholds
 
@@ -33,6 +33,31 @@ def assert_same_cuts(X, weight, max_bins, **how):
 def short_sketches(monkeypatch):
     """Few rows are searched as many are."""
     monkeypatch.setattr(threshold_search, "SKETCHED", 6)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_points_cut_gaps_into_cells_of_which_blocks_tell_all(weighted):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 60, size=(200, 2)).astype(float)
+    X[:9, 1] = np.nan
+    weight = rng.uniform(0.5, 2.0, size=200) if weighted else np.ones(200)
+    gaps = Gaps(1, np.array([3.0, 30.0]), np.array([20.0, 50.0]))
+    points = np.array([3.0, 11.0, 40.5, 50.0])
+    # Between the points of the first gap and at them, then those of the second.
+    ranges = [(3, 3), (3, 3), (4, 10), (11, 11), (12, 20), (30, 40), (40.5, 40.5), (41, 49)]
+    ranges += [(50, 50), (51, 50)]
+    cells = [
+        [v for v in X[:, 1] if low <= v <= high and (low == high or v not in points)]
+        for low, high in ranges
+    ]
+    cells[0] = []  # nothing lies below the first point of the first gap
+    by_value = {v: weight[X[:, 1] == v].sum() for v in np.unique(X[:, 1])}
+    found = measures([gaps], [points], X[:, [1]], weight)
+    assert found.least.tolist() == [min(own, default=np.inf) for own in cells]
+    assert found.greatest.tolist() == [max(own, default=-np.inf) for own in cells]
+    assert np.allclose(found.mass, [sum(by_value[v] for v in set(own)) for own in cells])
+    most = [max((by_value[v] for v in set(own)), default=0.0) for own in cells]
+    assert np.allclose(found.most, most)
 
 
 @st.composite
