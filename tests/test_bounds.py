@@ -23,6 +23,7 @@ def test_generalization_gap_is_theorem_1_with_constant_one():
     T, k, d, m, delta = 20, 10, 784, 60_000, 0.01
     inside = T * k * math.log(T * k) * math.log(k) + T * math.log(d) + math.log(1 / delta)
     assert generalization_gap(T, k, d, m, delta) == pytest.approx(math.sqrt(inside / m))
+    assert generalization_gap(T, k, d, m) == generalization_gap(T, k, d, m, delta=0.05)
 
 
 @given(st.integers(1, 50), st.integers(2, 50), st.integers(1, 10**6), st.integers(100, 10**6))
