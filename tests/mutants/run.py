@@ -230,15 +230,22 @@ class Workshop:
         """Return the first test that fails with a mutant, or nothing where all pass."""
         path = self.folder / PACKAGE / mutant.file
         source, times = path.read_text(), path.stat()
+        shared = path.name in ("vectors.py", "__init__.py")  # by kernels, which Numba does not see
         path.write_text(mutant.applied_to(source))
-        if path.name in ("vectors.py", "__init__.py"):  # Numba does not see what kernels share
-            for compiled in path.parent.glob("__pycache__/*.nb?"):
-                compiled.unlink()
         try:
+            if shared:
+                self.forget_compiled(path.parent)
             return self.failure(mutant.area, seconds, path.stem)
         finally:
             path.write_text(source)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            if shared:
+                self.forget_compiled(path.parent)
+
+    def forget_compiled(self, folder: Path) -> None:
+        """Remove what Numba has compiled of the sources in a folder."""
+        for compiled in folder.glob("__pycache__/*.nb?"):
+            compiled.unlink()
 
     def failure(self, area: str, seconds: float | None = None, module: str = "") -> str:
         """Return the first test of an area that fails, or nothing where all pass in time.
