@@ -26,10 +26,12 @@ test-all: lint
 	$(PYTEST) $(PARALLEL) -m "not quiet"
 	$(PYTEST) -m quiet
 
-# Those of `make test` in a random order, which is printed as a seed.
+# Those of `make test` in a random order and with new examples of property tests.
+RANDOM := -p randomly --hypothesis-profile new
+
 test-random: .venv/installed-test
-	$(PYTEST) $(PARALLEL) -p randomly -m "not slow and not quiet"
-	$(PYTEST) -p randomly -m "quiet and not slow"
+	$(PYTEST) $(PARALLEL) $(RANDOM) -m "not slow and not quiet"
+	$(PYTEST) $(RANDOM) -m "quiet and not slow"
 
 # Lines and branches that the whole suite runs.
 coverage: .venv/installed-test

@@ -15,10 +15,10 @@ def pytest_xdist_setupnodes():
         os.environ.setdefault(name, "1")
 
 
-# Property tests draw new examples on every run by hand, and the same ones in CI.
-settings.register_profile("default", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "default")
+# Property tests draw the same examples on every run; `make test-random` draws new ones.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("new", deadline=None, print_blob=True)
+settings.load_profile("same")
 
 # Where the data sets lie beside the checkout, the tests use them.
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -258,7 +258,7 @@ class Workshop:
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:randomly", "-n", "0"]
         command += ["-m", "not slow", *map(str, files)]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-        environment = {**os.environ, **threads, "PYTHONPATH": str(self.folder / "src"), "CI": "1"}
+        environment = {**os.environ, **threads, "PYTHONPATH": str(self.folder / "src")}
         try:
             run = subprocess.run(
                 command,
