@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from conftest import random_problem
 from every_pool import POOLS_TO_TEST, every_pool
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from naive_mixed_norm import in_training_units, minimum, objective, scaled, violation, worst_on_path
 from scipy.special import softmax
@@ -48,12 +48,14 @@ def test_minima_are_those_of_a_general_convex_solver(norm, margin, centred, weig
 
 @settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from(["linf1", "l21"]), st.booleans())
+@example(5547, 5, "linf1", True)
 def test_every_minimum_of_a_path_meets_its_conditions(seed, k, norm, centred):
     X, y = random_problem(seed, n=80, d=10, k=k)
     weight = np.random.default_rng(seed).uniform(0.1, 1, size=80)
     clf = MixedNormClassifier(norm, path=8, path_ratio=0.05, fit_intercept=centred)
     clf.fit(X, y, weight)
-    assert worst_on_path(clf, X, y, weight, centred) <= 1.01e-6
+    # Scales are rounded to 24 bits, which moves gradients of up to 1 by 6e-8.
+    assert worst_on_path(clf, X, y, weight, centred) <= 1e-6 + 6e-8
     assert max(step.details["violation"] for step in clf.path_) <= 1e-6
 
 
