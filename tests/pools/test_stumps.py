@@ -231,6 +231,10 @@ def test_names_have_as_few_digits_as_tell_a_threshold_from_its_nearest_neighbour
     X = np.array([1.0, 1.0002, 1.0004, 9.0])[:, None]
     assert Stumps().fit(X).features(range(3)).names(["t"]) == ["t ≤ 1.0001", "t ≤ 1.0003", "t ≤ 5"]
     assert Stumps().fit(np.array([[1.0], [1.46914]])).features([0]).names(["t"]) == ["t ≤ 1.23"]
+    # A hundredth of the way to the neighbour may be rounded away.
+    wide = np.array([925.5, 975.5, 1025.5, 1075.5])[:, None]
+    names = Stumps().fit(wide).features(range(3)).names(["t"])
+    assert names == ["t ≤ 950", "t ≤ 1e+03", "t ≤ 1.05e+03"]
     near = 1.0 + np.arange(4)[:, None] * 2.0**-52
     names = Stumps().fit(near).features(range(3)).names(["t"])
     assert [float(name.removeprefix("t ≤ ")) for name in names] == near[:3, 0].tolist()
