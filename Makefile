@@ -33,10 +33,10 @@ test-random: .venv/installed-test
 	$(PYTEST) $(PARALLEL) $(RANDOM) -m "not slow and not quiet"
 	$(PYTEST) $(RANDOM) -m "quiet and not slow"
 
-# Lines and branches that the whole suite runs.
+# Lines and branches that the tests of `make test` run.
 coverage: .venv/installed-test
-	$(PYTEST) $(PARALLEL) --cov --cov-report= -m "not quiet"
-	$(PYTEST) --cov --cov-append --cov-report=term -m quiet
+	$(PYTEST) $(PARALLEL) --cov --cov-report= -m "not slow and not quiet"
+	$(PYTEST) --cov --cov-append --cov-report=term -m "quiet and not slow"
 
 # How many random changes of the source the tests notice; fails below 90%.
 mutants: .venv/installed-test
