@@ -26,7 +26,7 @@ test-all: lint
 	$(PYTEST) $(PARALLEL) -m "not quiet"
 	$(PYTEST) -m quiet
 
-# Those of `make test` in a random order and with new examples of property tests.
+# The tests of `make test` in a random order and with new examples of property tests.
 RANDOM := -p randomly --hypothesis-profile new
 
 test-random: .venv/installed-test
@@ -35,6 +35,7 @@ test-random: .venv/installed-test
 
 # Lines and branches that the tests of `make test` run.
 coverage: .venv/installed-test
+	rm -f .coverage .coverage.*
 	$(PYTEST) $(PARALLEL) --cov --cov-report= -m "not slow and not quiet"
 	$(PYTEST) --cov --cov-append --cov-report=term -m "quiet and not slow"
 
@@ -103,4 +104,4 @@ docs: .venv/installed-docs
 	@touch $@ .venv/installed
 
 clean:
-	rm -rf .venv .artifacts .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage docs/reference/generated
+	rm -rf .venv .artifacts .bench build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* docs/reference/generated

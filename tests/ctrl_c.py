@@ -8,7 +8,7 @@ from contextlib import contextmanager
 def heeding_ctrl_c():
     """Have SIGINT raise KeyboardInterrupt in this process, and in programs started meanwhile.
 
-    The shell has processes in the background ignore SIGINT, and programs inherit that from the
+    Shells make background processes ignore SIGINT, and programs inherit that from the
     process that starts them, while a handler is reset to the system's default.
     """
     before = signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -39,7 +39,7 @@ def stumps(pool, X, X_train, weight, centred):
         cuts = [(a + b) / 2 for a, b in pairwise(numbers)]
         if np.isnan(X_train[:, j]).any() and numbers:
             cuts.append(numbers[-1])
-        elif not centred:
+        elif not centred and numbers:
             cuts.append(np.inf)
         atoms += [np.array([[1.0 if v <= cut else 0.0 for v in X[:, j]]]) for cut in cuts]
     return atoms

@@ -5,6 +5,7 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_pools import explicit
@@ -84,7 +85,7 @@ def test_columns_outside_the_unit_interval_are_refused(name, data):
     X[5, 2] = -1.5
     clf = ShareBoostClassifier.as_published(2, pool=POOLS[name])
     with pytest.raises(
-        ValueError, match=r"column 2 has values up to 1.5 .*\[-1, 1\].*MaxAbsScaler"
+        ValueError, match=r"column 2 has values up to 1.5 .*='bounded'.*MaxAbsScaler"
     ):
         clf.fit(X, y)
     clf.fit(MaxAbsScaler().fit_transform(X), y)
@@ -142,10 +143,38 @@ def test_the_average_loss_is_smooth_in_one_column(seed, k, size):
 
 
 def test_stumps_of_responses_to_signs_are_the_patches_of_section_1_1(digits):
-    """1 where some patch of the image has an inner product above a threshold, or not above it."""
+    """1 where no patch of the image has an inner product above a threshold with the template."""
     images = digits[0][:40]
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(6, 3, 3))
     pool = Templates(templates=signs, masks=1, sigma=1e6).fit(images)
     places = sliding_window_view(images.reshape(-1, 8, 8), (3, 3), axis=(1, 2))
     responses = np.einsum("nijab,tab->ntij", places, signs).max(axis=(2, 3))
-    assert np.array_equal(pool.features(range(6)).columns(images), responses)
+    found = pool.features(range(6)).columns(images)
+    assert np.array_equal(found, responses)
+    stumps = Stumps(max_bins=None).fit(found)
+    features = stumps.features(range(stumps.n_atoms_))
+    above = responses[:, features.column] > features.threshold
+    assert np.array_equal(features.columns(found), 1.0 - above)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_tight_refits_of_float32_rows_are_those_of_float64(data, make):
+    X, y = data
+    single = ShareBoostClassifier.as_published(4).fit(make(X.astype(np.float32)), y)
+    double = ShareBoostClassifier.as_published(4).fit(make(X), y)
+    assert np.array_equal(single.selected_, double.selected_)
+    assert np.abs(single.path_.losses - double.path_.losses).max() < 1e-12
+
+
+def test_all_thresholds_groups_by_their_sum_and_no_prices_are_published():
+    union = Union([Stumps(16), Groups([0, 0, 1], score="mean")], costs=[1.0, 2.0]).as_published()
+    stumps, groups = (pool for _, pool in union.pools)
+    assert (stumps.max_bins, groups.score, union.costs) == (None, "sum", None)
+
+
+def test_a_pool_of_your_own_keeps_its_parameters():
+    class Fixed(Columns):
+        def __init__(self):
+            super().__init__()
+
+    assert isinstance(Fixed().as_published(), Fixed)

@@ -31,7 +31,7 @@ from .progress import RoundsBar, progress_bars
 from .refit import SOLVERS
 from .samples import checked_sample
 
-# Refits of a smaller tolerance are computed in float64, whatever the type of X.
+# With a smaller tolerance pools compute in float64 where they can, whatever the type of X.
 FLOAT32_REFIT_TOL = 1e-4
 
 
@@ -112,8 +112,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     refit_tol : float, default=0.05
         The refit of a round ends once the gradient of every chosen atom is below
         this fraction of the one that the round's feature had when it was chosen. Smaller
-        follows the exact algorithm more closely and takes longer; below 1e-4 everything is
-        computed in float64.
+        follows the exact algorithm more closely and takes longer; below 1e-4 the pool
+        computes in float64 where it can (the sums of pieces and templates cannot).
     max_iter : int, default=1000
         Most iterations of a refit. A refit that needs more raises a
         ``ConvergenceWarning`` and goes on with what it has.
@@ -299,23 +299,23 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         solver: str = "lbfgs",
         **parameters: Any,
     ) -> Self:
-        """Return the classifier of the paper's Algorithm 1, which its theorems speak of.
+        """Return the paper's Algorithm 1, to which its theorems apply.
 
-        Margin 1, no intercept, no penalty, features as the paper defines them and divided by
-        nothing, chosen by the gradient without swaps, and weights refit to the minimum. The
-        defaults of the class generalise better (docs/defaults.md).
+        Margin 1, no intercept, no penalty, unscaled features as the paper defines them, chosen
+        by the gradient without swaps, and weights refit to the minimum. The defaults of the
+        class generalise better (docs/defaults.md).
 
         Parameters
         ----------
         n_features : int or None, default=20
         pool : str or Pool, default="columns"
-            Taken in the paper's form: ``scale="none"``, and ``form="paper"`` of pieces. Columns,
-            products and pieces then refuse an X with columns outside [-1, 1].
+            Taken in the paper's form: nothing is scaled, all thresholds of stumps are tried,
+            and columns, groups, products and pieces refuse an X with columns outside [-1, 1].
         solver : {"lbfgs", "nesterov", "newton"}, default="lbfgs"
             ``"nesterov"`` is the accelerated gradient that the paper names; all seek the same
             minimum.
         **parameters
-            Further ones of the class, such as ``verbose``.
+            Other parameters of the class, such as ``verbose``.
 
         Returns
         -------
@@ -380,9 +380,9 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         path = None
         with progress_bars(bool(self.verbose)), ExitStack() as stack:
             sample = sample.fitted(pool, place, self.fit_intercept)
+            stack.callback(sample.release)
             if self.refit_tol < FLOAT32_REFIT_TOL:
                 pool.widen()
-            stack.callback(sample.release)
             terms = wishes.terms(pool)
             shaped_by = shaping_of(self, wishes, terms)
             most = min(self.n_features or pool.n_atoms_, pool.n_atoms_)

@@ -11,7 +11,7 @@ from onnx_session import assert_onnx_answers
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
-from shareboost import ShareBoostClassifier, ShareBoostCV
+from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
 from shareboost.pools import Columns, Pieces, Products, Stumps, Templates, Union
 from shareboost.rivals import (
     JointBoostClassifier,
@@ -139,3 +139,21 @@ def test_models_of_data_sets_answer_alike(name, pool, data_set, tmp_path):
     clf = ShareBoostClassifier(10, pool=pool, alpha=1e-3)
     clf.fit(data.X_train[:1000].astype(np.float64), data.y_train[:1000])
     assert_exports_answer([clf], data.X_test[:4000], tmp_path)
+
+
+def test_the_constant_stump_goes_into_every_form(tmp_path):
+    """Without an intercept; all values of a byte, so that its code is the last that fits."""
+    X = np.c_[np.arange(256), np.arange(256)[::-1] // 2].astype(np.uint8)
+    y = (np.arange(256) % 10 == 0).astype(int)
+    models = [
+        ShareBoostClassifier.as_published(2, pool="stumps").fit(rows, y) for rows in (X, X / 7.0)
+    ]
+    for clf in models:
+        assert clf.get_feature_names_out()[0] == "x0 ≤ ∞"
+        clf.save(tmp_path / "model.json", overwrite=True)
+        assert np.array_equal(
+            load_model(tmp_path / "model.json").predict_proba(X), clf.predict_proba(X)
+        )
+    assert_exports_answer(models, X, tmp_path)
+    if shutil.which("gcc"):
+        assert_headers_answer(models[:1], X, tmp_path, input_type="uint8")

@@ -16,6 +16,7 @@ import copy
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,8 @@ from hashlib import sha256
 from pathlib import Path
 from queue import SimpleQueue
 from time import perf_counter
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = Path("src/shareboost")
@@ -106,11 +109,17 @@ class Mutant:
     span: tuple[int, int, int, int]  # first line and column, last line and column
     before: str
     after: str
-    statement: bool = False
+    statement: bool
+    occurrence: int  # among the same changes of the function
 
     @property
     def key(self) -> str:
         """What names it in the list of equivalent mutants, whatever moves around it."""
+        return self.change + (f" [{self.occurrence}]" if self.occurrence > 1 else "")
+
+    @property
+    def change(self) -> str:
+        """What is changed to what, and in which function."""
         return f"{self.file}::{self.function}: {self.before} -> {self.after}"
 
     def applied_to(self, source: str) -> str:
@@ -153,6 +162,7 @@ def _with(node: ast.AST, **fields: object) -> ast.AST:
 def mutants_of(area: str, file: str) -> Iterator[Mutant]:
     """Yield every mutant of a file."""
     tree = ast.parse((ROOT / PACKAGE / file).read_text())
+    seen: Counter[tuple[str, str, str]] = Counter()
 
     def visit(node: ast.AST, function: str) -> Iterator[Mutant]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -179,7 +189,9 @@ def mutants_of(area: str, file: str) -> Iterator[Mutant]:
             statement = isinstance(node, ast.AugAssign)
             for changed in changes(node):
                 before, after = ast.unparse(node), ast.unparse(changed)
-                yield Mutant(area, file, function, node.lineno, span, before, after, statement)
+                seen[function, before, after] += 1
+                n = seen[function, before, after]
+                yield Mutant(area, file, function, node.lineno, span, before, after, statement, n)
         for child in ast.iter_child_nodes(node):
             yield from visit(child, function)
 
@@ -197,12 +209,9 @@ def drawn(seed: int, share: float) -> list[Mutant]:
         files = [f for path in paths for f in (sorted(path.rglob("*.py")) or [path])]
         names = [str(file.relative_to(ROOT / PACKAGE)) for file in files]
         mutants = [mutant for name in names for mutant in mutants_of(area, name)]
-        seen: Counter[str] = Counter()
-        by_hash = {}
-        for mutant in mutants:
-            seen[mutant.key] += 1
-            text = f"{seed} {mutant.key} {seen[mutant.key]}"
-            by_hash[sha256(text.encode()).digest()] = mutant
+        by_hash = {
+            sha256(f"{seed} {m.change} {m.occurrence}".encode()).digest(): m for m in mutants
+        }
         chosen += [by_hash[h] for h in sorted(by_hash)[: round(number * share)]]
     return chosen
 
@@ -259,23 +268,21 @@ class Workshop:
         command += ["-m", "not slow", *map(str, files)]
         threads = dict.fromkeys(("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
         environment = {**os.environ, **threads, "PYTHONPATH": str(self.folder / "src")}
-        try:
-            run = subprocess.run(
-                command,
-                cwd=self.folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-            )
-        except subprocess.TimeoutExpired:
-            return "it did not end"
-        if run.returncode == 0:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        with subprocess.Popen(
+            command, cwd=self.folder, env=environment, start_new_session=True, **pipes
+        ) as process:
+            try:
+                output, _ = process.communicate(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)  # and what the tests started
+                return "it did not end"
+        if process.returncode == pytest.ExitCode.OK:
             return ""
-        failures = [
-            line for line in run.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))
-        ]
-        return failures[0] if failures else run.stdout[-300:] + run.stderr[-300:]
+        if process.returncode == pytest.ExitCode.NO_TESTS_COLLECTED:
+            sys.exit(f"There are no tests of {area!r}.")
+        failures = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return failures[0] if failures else output[-300:]
 
 
 def main() -> None:
@@ -324,7 +331,7 @@ def main() -> None:
     caught = Counter(m.area for m, f in zip(tested, failures, strict=True) if f)
     for area, number in Counter(m.area for m in tested).items():
         print(f"{area}: {caught[area]} of {number}")
-    share = caught.total() / len(tested)
+    share = caught.total() / max(1, len(tested))
     print(f"{caught.total()} of {len(tested)} caught, {share:.0%}", end="; ")
     print(f"{len(mutants) - len(tested)} more change no answer: {EQUIVALENT.name} says why")
     if share < 0.9:

@@ -54,7 +54,8 @@ class Thresholds:
     @property
     def single(self) -> NDArray[np.float32]:
         """The largest float32 numbers not above the thresholds: they test float32 input alike."""
-        near = self.thresholds.astype(np.float32)
+        with np.errstate(over="ignore"):  # the threshold that no number exceeds
+            near = self.thresholds.astype(np.float32)
         return np.where(near > self.thresholds, np.nextafter(near, np.float32(-np.inf)), near)
 
 

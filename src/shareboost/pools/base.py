@@ -129,12 +129,13 @@ class Pool(BaseEstimator, ABC):
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    # The parameters that make it the paper's own.
+    # The parameters that make the features those of the paper; a pool of your own may name some.
     published: ClassVar[dict[str, Any]] = {}
 
     def as_published(self) -> Self:
-        """Return an unfitted pool like this one, with the features as the paper defines them."""
-        return clone(self).set_params(**self.published)
+        """Return an unfitted pool like this one, with ``published`` as its parameters."""
+        known = self.get_params(deep=False)
+        return clone(self).set_params(**{n: v for n, v in self.published.items() if n in known})
 
     # Whether ``stats`` adds to ``out`` in less time than it takes to make a new one.
     adds_in_place = False
@@ -148,7 +149,8 @@ class Pool(BaseEstimator, ABC):
     def choosable(self) -> NDArray[np.bool_] | None:
         """Which atoms may be chosen, ``(n_atoms_,)``; None for all.
 
-        With an intercept a constant atom never may, without one an atom that is all zero.
+        With an intercept, constant atoms are excluded; without one, only atoms that are zero
+        everywhere.
         """
         return None
 
@@ -344,14 +346,15 @@ def sums_type(dtype: np.dtype[Any], offsets: Floats, sizes: Floats) -> np.dtype[
     return np.dtype(np.float64) if far else dtype
 
 
-def check_bounded(largest: Floats) -> None:
-    """Refuse columns of such magnitudes where one lies outside [-1, 1]."""
+def check_bounded(largest: Floats, argument: str) -> None:
+    """Raise if any column's largest magnitude exceeds 1; name the argument that asks for it."""
     column = int(np.argmax(largest))
     if largest[column] > 1.0:
         raise ValueError(
-            f"X is not valid: column {column} has values up to {largest[column]:.3g} in magnitude, "
-            "and the paper's form takes columns in [-1, 1]. Divide every column by its largest "
-            "magnitude first, for example by sklearn.preprocessing.MaxAbsScaler."
+            f"X is not valid: column {column} has values up to {float(largest[column])!r} in "
+            f"magnitude, and {argument}='bounded', the paper's form, takes columns in [-1, 1]. "
+            "Divide every column by its largest magnitude first, for example by "
+            "sklearn.preprocessing.MaxAbsScaler."
         )
 
 

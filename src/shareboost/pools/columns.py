@@ -81,7 +81,7 @@ class Columns(Pool):
         - ``"maxabs"``: its largest magnitude, so that ``-1 <= x <= 1`` as the paper's
           analysis assumes. A heavy-tailed column (word counts) all but vanishes.
         - ``"none"``: 1; the columns are taken as they come.
-        - ``"bounded"``: 1, as the paper does; columns outside [-1, 1] are refused.
+        - ``"bounded"``: 1, as in the paper; columns outside [-1, 1] are refused.
 
     Notes
     -----
@@ -116,7 +116,7 @@ class Columns(Pool):
         low, high, mean, deviation = moments
         largest = np.maximum(np.abs(low), np.abs(high))
         if self.scale == "bounded":
-            check_bounded(largest)
+            check_bounded(largest, "scale")
         # Two neighbouring numbers of a type are one number and its rounding.
         rounding = np.finfo(dtype).eps if dtype.kind == "f" else 0.0
         varies = (high / 2 - low / 2 > rounding * largest) & (deviation > 0.0)

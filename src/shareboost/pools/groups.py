@@ -77,10 +77,11 @@ class Groups(Pool):
 
     Notes
     -----
-    A group is chosen with its constant columns. With an intercept one that has no others never is.
+    A group is chosen with its constant columns. With an intercept, a group of constant columns
+    alone is never chosen.
     """
 
-    published: ClassVar[dict[str, Any]] = {"scale": "bounded"}
+    published: ClassVar[dict[str, Any]] = {"scale": "bounded", "score": "sum"}
 
     def __init__(self, groups: ArrayLike, scale: str = "deviation", score: str = "sum"):
         self.groups = groups

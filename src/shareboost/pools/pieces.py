@@ -112,7 +112,7 @@ class Pieces(Pool):
         share = weight / weight.sum()
         X = X.tocsr() if sp.issparse(X) else X
         if self.form == "bounded":
-            check_bounded(self._largest(X))
+            check_bounded(self._largest(X), "form")
         points = self._located(X, share)
         rng = check_random_state(self.random_state)
         self.centres_ = cluster(points, n_centres, rng, "clustering rows", weight)

@@ -103,7 +103,7 @@ class Products(Pool):
     The correlations of all products with class q's residual are the entries of
     ``X^T diag(R_q) X``: a matrix product a class and a round. Of each product only its
     scale is kept, and whether it may be chosen. With an intercept, one that varies by less
-    than a 3e-7th of its size (as of two columns of time stamps) is never chosen: subtract an
+    than 3e-7 of its size (as of two columns of time stamps) is never chosen: subtract an
     offset first. Without one, only a product that is zero everywhere is never chosen.
 
     Sparse input stays sparse.
@@ -160,7 +160,7 @@ class Products(Pool):
     def _set_units(self, largest: NDArray[np.float64]) -> None:
         """Set what each column is divided by before it is squared."""
         if self.scale == "bounded":
-            check_bounded(largest)
+            check_bounded(largest, "scale")
         self.unit_ = np.where(largest == 0.0, 1.0, largest)
 
     def _set(self, found: Iterable[tuple[slice, Any]], dtype: np.dtype[Any], centred: bool) -> None:

@@ -41,7 +41,7 @@ from .thresholds import (
 # Dense columns are stored without their most frequent codes where those make up so much.
 MOSTLY_COMMON = 0.6
 # The threshold of the constant stump: every number is at most this, and files can hold it.
-INFINITE = float(np.finfo(np.float64).max)
+NO_LIMIT = float(np.finfo(np.float64).max)
 # How often a code occurs is told from this many rows.
 SAMPLE_ROWS = 2000
 
@@ -67,7 +67,7 @@ class StumpFeatures(Features):
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [
-            f"{input_names[j]} ≤ " + ("∞" if threshold == INFINITE else f"{threshold:.{digits}g}")
+            f"{input_names[j]} ≤ " + ("∞" if threshold == NO_LIMIT else f"{threshold:.{digits}g}")
             for j, threshold, digits in zip(self.column, self.threshold, self.digits, strict=True)
         ]
 
@@ -103,8 +103,8 @@ class Stumps(Pool):
 
     Notes
     -----
-    Thresholds lie between observed values. Without an intercept every column has one more,
-    ∞, whose stump is 1 for every row.
+    Thresholds lie between observed values. Without an intercept every column without NaN has
+    one more, ∞, whose stump is 1 for every row.
 
     NaN is allowed and counts as "not <=". A column with NaN has a stump whose threshold is
     its largest value: 1 where there is a number.
@@ -113,7 +113,7 @@ class Stumps(Pool):
     """
 
     adds_in_place = True
-    published: ClassVar[dict[str, Any]] = {"scale": "none"}
+    published: ClassVar[dict[str, Any]] = {"max_bins": None, "scale": "none"}
 
     def __init__(self, max_bins: int | None = 256, scale: str = "root"):
         self.max_bins = max_bins
@@ -150,7 +150,7 @@ class Stumps(Pool):
         for column in columns:
             cuts.append(thresholds(column, self.max_bins))
             if not centred and column.numbers == column.mass.size:
-                cuts[-1] = np.append(cuts[-1], INFINITE)
+                cuts[-1] = np.append(cuts[-1], NO_LIMIT)
             codes = np.searchsorted(cuts[-1], column.least)
             mass = np.bincount(codes, column.mass, minlength=cuts[-1].size + 1)
             below = np.cumsum(mass)[:-1] / mass.sum()
@@ -339,7 +339,7 @@ class Stumps(Pool):
     def _largest_code(self) -> int:
         """Return the largest code of any column; no number lies above an infinite threshold."""
         sizes, lasts = np.diff(self.starts_), self.starts_[1:] - 1
-        infinite = (sizes > 0) & (self.thresholds_[lasts] == INFINITE) if self.n_atoms_ else False
+        infinite = (sizes > 0) & (self.thresholds_[lasts] == NO_LIMIT) if self.n_atoms_ else False
         return int((sizes - infinite).max(initial=0))
 
     def _cuts(self, column: int) -> NDArray[np.float64]:

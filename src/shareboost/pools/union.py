@@ -124,7 +124,7 @@ class Union(Pool):
 
     def as_published(self) -> Self:
         named = [(name, pool.as_published()) for name, pool in self._named()]
-        return clone(self).set_params(pools=named)
+        return clone(self).set_params(pools=named, costs=None)
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         return self._set([pool.fit(X, weight, centred) for pool in self._new_pools()])
