@@ -156,4 +156,6 @@ def test_the_constant_stump_goes_into_every_form(tmp_path):
         )
     assert_exports_answer(models, X, tmp_path)
     if shutil.which("gcc"):
-        assert_headers_answer(models[:1], X, tmp_path, input_type="uint8")
+        bytes_folder = tmp_path / "bytes"
+        bytes_folder.mkdir()
+        assert_headers_answer(models[:1], X, bytes_folder, input_type="uint8")
