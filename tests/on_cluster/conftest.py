@@ -16,8 +16,9 @@ def looking_often(monkeypatch):
 @pytest.fixture(scope="session", autouse=True)
 def settings_of_dask():
     settings = {
-        # However busy the machine is, nobody gives up waiting for the others.
-        "distributed.comm.timeouts.connect": "10 minutes",
+        # A busy machine takes its time to answer. Not longer: Dask also tries so long to reach
+        # workers that were killed.
+        "distributed.comm.timeouts.connect": "1 minute",
         "distributed.comm.timeouts.tcp": "10 minutes",
         "distributed.scheduler.worker-ttl": None,
         "shareboost.worker-patience": 600,
