@@ -6,22 +6,21 @@ import pytest
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import edges
 from shareboost.plots import plot_errors, plot_sharing, plot_templates
-from shareboost.pools import Columns, Templates, Union
+from shareboost.pools import Templates
 
 SMALL = {"n_templates": 6, "patch_size": 3, "masks": 2, "sigma": 2.0, "n_patches": 500}
 
 
 @pytest.fixture(scope="module")
-def clf(digits):
-    X, y = digits
-    return ShareBoostClassifier(4, pool=Templates(**SMALL)).fit(X[:300], y[:300])
+def clf(fitted_model):
+    return fitted_model("templates")
 
 
 def test_templates_are_beside_their_masks(clf):
     sheet = np.asarray(plot_templates(clf, across=3).images[0].get_array())
     features = clf.path_.features
-    assert sheet.shape == (2 * 8, 6 * 8)  # masks of 6 x 6, and gaps of 2
-    for place in range(4):
+    assert sheet.shape == (4 * 8, 6 * 8)  # masks of 6 x 6, and gaps of 2
+    for place in range(12):
         top, left = 8 * (place // 3), 16 * (place % 3)
         template = features.templates[place][:, :, 0]
         enlarged = np.repeat(np.repeat(template, 2, axis=0), 2, axis=1)
@@ -57,20 +56,18 @@ def test_channels_are_side_by_side(digits):
         )
 
 
-def test_templates_of_a_union_are_found(digits):
-    X, y = digits
-    pool = Union([Columns(), Templates(**SMALL)])
-    clf = ShareBoostClassifier(12, pool=pool, include=["templates: template 0 at (2, 2)"])
-    clf.fit(X[:300], y[:300])
+def test_templates_of_a_union_are_found(fitted_model):
+    clf = fitted_model("union, templates")
     sheet = plot_templates(clf, n_templates=1).images[0].get_array()
-    expected = clf.path_.features.members[1].templates[0][:, :, 0]
+    features = clf.path_.features
+    first = next(pool for pool in features.which if pool > 0)  # pool 0 are the columns
+    expected = features.members[first].templates[0][:, :, 0]
     np.testing.assert_allclose(sheet[0:6:2, 0:6:2], expected / np.abs(expected).max(), rtol=1e-6)
 
 
-def test_a_model_without_templates_is_refused(digits):
-    clf = ShareBoostClassifier(2).fit(*digits)
+def test_a_model_without_templates_is_refused(fitted_model):
     with pytest.raises(ValueError, match="no image templates"):
-        plot_templates(clf)
+        plot_templates(fitted_model("columns"))
 
 
 def test_another_object_is_refused(digits):
@@ -80,7 +77,7 @@ def test_another_object_is_refused(digits):
 
 
 def test_misclassified_images_have_both_labels(clf, digits):
-    X, y = (part[300:600] for part in digits)
+    X, y = (part[500:800] for part in digits)
     ax = plot_errors(clf, X, y, n_images=7, across=3)
     found = clf.predict(X)
     wrong = np.flatnonzero(found != y)[:7]

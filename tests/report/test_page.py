@@ -19,21 +19,18 @@ HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture(scope="module")
-def clf(digits):
-    X, y = digits
-    return ShareBoostClassifier(3).fit(X[:300], y[:300])
+def clf(fitted_model):
+    return fitted_model("columns")
 
 
 @pytest.fixture(scope="module")
 def rows(digits):
-    return digits[0][300:400], digits[1][300:400]
+    return digits[0][500:600], digits[1][500:600]
 
 
 @pytest.fixture(scope="module")
-def page(digits, rows):
-    X, y = digits
-    pool = Templates(12, patch_size=3, masks=2, sigma=2.0, n_patches=2000)
-    clf = ShareBoostClassifier(3, pool=pool).fit(X[:300], y[:300])
+def page(fitted_model, rows):
+    clf = fitted_model("templates")
     return page_of(report_data(clf, *rows, title=HOSTILE), clf)
 
 
@@ -179,7 +176,7 @@ def test_bars_are_shown_where_they_are_asked_for(clf, rows, tmp_path, capsys):
     shown = capsys.readouterr().err
     for what in ("classifying held-out rows", "classifying training rows", "counting costs"):
         assert what in shown
-    assert shown.count("3/3") == 2
+    assert shown.count("12/12") == 2
 
 
 def test_a_model_of_other_features_has_no_exported_model_in_its_page(clf, rows):

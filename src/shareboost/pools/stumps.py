@@ -147,8 +147,11 @@ class Stumps(Pool):
     def _set_cuts(self, columns: Iterable[Cells], centred: bool) -> list[NDArray[np.float64]]:
         """Set all that the values of every column tell; return the thresholds of each."""
         cuts, squares, mostly = [], [], []
+        largest_code = 0
         for column in columns:
             cuts.append(thresholds(column, self.max_bins))
+            # No value lies above the infinite threshold, so that adds no code.
+            largest_code = max(largest_code, cuts[-1].size)
             if not centred and column.numbers == column.mass.size:
                 cuts[-1] = np.append(cuts[-1], NO_LIMIT)
             codes = np.searchsorted(cuts[-1], column.least)
@@ -166,6 +169,7 @@ class Stumps(Pool):
         # Where the atoms of each column start.
         self.starts_ = np.cumsum([0, *(cut.size for cut in cuts)])
         self.n_atoms_ = int(self.starts_[-1])
+        self.code_dtype_ = np.min_scalar_type(largest_code)
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
         return cuts
 
@@ -215,7 +219,7 @@ class Stumps(Pool):
     def encode(self, X: Any, rows: slice) -> Any:
         """Return codes: the number of a column's thresholds below each value."""
         check_is_fitted(self)
-        dtype = np.min_scalar_type(self._largest_code())
+        dtype = self.code_dtype_
         if sp.issparse(X):
             stored = Stored.of(X, rows)
             codes = np.empty(stored.values.size, dtype=dtype)
@@ -335,12 +339,6 @@ class Stumps(Pool):
         sums = np.empty((stats.shape[1], part.stop - part.start))
         running_sums(stats, edges, sums)
         return sums
-
-    def _largest_code(self) -> int:
-        """Return the largest code of any column; no number lies above an infinite threshold."""
-        sizes, lasts = np.diff(self.starts_), self.starts_[1:] - 1
-        infinite = (sizes > 0) & (self.thresholds_[lasts] == NO_LIMIT) if self.n_atoms_ else False
-        return int((sizes - infinite).max(initial=0))
 
     def _cuts(self, column: int) -> NDArray[np.float64]:
         return self.thresholds_[self.starts_[column] : self.starts_[column + 1]]
