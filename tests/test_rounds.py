@@ -92,7 +92,7 @@ def test_theorem_2_holds_on_random_problems(seed, k, sizes, epsilon, intercept, 
     T = bounds.sparsity_rounds(W_star, epsilon)
     bound = naive.average_loss(X @ W_star.T, y, np.ones(800), 1.0) + epsilon
     assume(bound < naive.average_loss(np.zeros((800, k)), y, np.ones(800), 1.0))
-    clf = exact(T, "none", alpha=0.0, fit_intercept=intercept, tol=1e-5).fit(X, y)
+    clf = ShareBoostClassifier.as_published(T, fit_intercept=intercept, tol=1e-5).fit(X, y)
     assert clf.path_.losses[-1] <= bound
 
 
@@ -107,7 +107,7 @@ def test_every_round_decreases_the_loss_as_the_key_lemma_promises(seed, intercep
     """
     X, y = random_problem(seed, n=120, d=10, k=3)
     n, k = len(y), 3
-    clf = exact(8, "none", alpha=0.0, fit_intercept=intercept).fit(X, y)
+    clf = ShareBoostClassifier.as_published(8, fit_intercept=intercept).fit(X, y)
     W_star = naive.refit(X, y, np.ones(n), k, 1.0, 1e-3, intercept)  # any W* will do
     B = np.hstack([np.ones((n, 1)), X]) if intercept else X
     best = naive.average_loss(B @ W_star.T, y, np.ones(n), 1.0)

@@ -56,6 +56,19 @@ def test_weights_may_be_here_one_number_or_too_small_to_count(client, three):
     as_local(new(), X, y, sample_weight=np.where(np.arange(300) % 3, 1e-60, 1.0))
 
 
+@pytest.mark.parametrize("pool", ["columns", "stumps", "products"])
+def test_the_form_of_the_paper_is_that_of_a_local_fit(client, three, pool):
+    X, y = three
+    local, fitted = as_local(ShareBoostClassifier.as_published(4, pool=pool), X / 16, y)
+    assert np.allclose(fitted.path_.losses, local.path_.losses, rtol=0, atol=1e-8)
+
+
+def test_the_form_of_the_paper_refuses_columns_that_are_not_bounded(client, three):
+    X, y = map(spread, three)
+    with pytest.raises(ValueError, match="the paper.s form, takes columns in"):
+        ShareBoostClassifier.as_published(4).fit(X, y)
+
+
 def price_of_stumps(features):
     return 1.0 + features.column % 3
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 from every_pool import KINDS, POOLS_TO_TEST, SMALL_POOLS, classifier, every_pool_with, small_images
 from pairs import covering
+from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
@@ -369,3 +370,21 @@ def test_a_sparse_matrix_with_entries_given_in_parts_is_summed(device, data, tor
     twice = np.r_[half, half], (np.r_[row, row], np.r_[column, column])
     found = ShareBoostClassifier(5, device=device).fit(sp.coo_array(twice, shape=X.shape), y)
     assert_alike(found, ShareBoostClassifier(5).fit(X, y), X)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_form_of_the_paper_is_that_of_numpy(tensor, data, name):
+    X, y = data[0] / 16, data[1] % 3
+    clf = ShareBoostClassifier.as_published(2, pool=POOLS_TO_TEST[name])
+    truth = clone(clf).fit(X, y)
+    found = clf.fit(tensor(X), y)
+    assert np.array_equal(found.selected_, truth.selected_)
+    # The responses of templates are float32, and rounded otherwise on a device.
+    apart = 1e-6 if name == "templates" else 1e-8
+    assert np.allclose(found.path_.losses, truth.path_.losses, rtol=0, atol=apart)
+
+
+@pytest.mark.parametrize("name", ["columns", "groups", "products", "pieces"])
+def test_the_form_of_the_paper_refuses_columns_that_are_not_bounded(tensor, data, name):
+    with pytest.raises(ValueError, match="the paper.s form, takes columns in"):
+        ShareBoostClassifier.as_published(2, pool=POOLS_TO_TEST[name]).fit(tensor(data[0]), data[1])
