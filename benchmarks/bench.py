@@ -26,7 +26,9 @@ from typing import Any
 
 from speed.measure import first_uses, run_alone, run_limit, run_match
 from speed.plan import LIMITS, OLDER, matches
-from speed.report import growth_plot, machine, revision, written
+from speed.report import growth_plot, machine, written
+
+from shareboost.experiments.provenance import revision
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"
@@ -37,7 +39,7 @@ def main(options: argparse.Namespace) -> None:
     if unknown := set(options.only or ()) - set(tasks):
         sys.exit(f"--only takes some of {', '.join(tasks)}; it got {', '.join(unknown)}.")
     found = json.loads(options.json.read_text()) if options.json.exists() else {}
-    found["machine"], now = machine(), revision()  # before anything changes
+    found["machine"], now = machine(), revision() or "unknown"  # before anything changes
     found.setdefault("revisions", {})
     options.json.parent.mkdir(exist_ok=True)
     for name in options.only or tasks:

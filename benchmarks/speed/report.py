@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
+
+from shareboost.experiments.provenance import processor
 
 from .plan import LIMITS
 
@@ -22,25 +23,13 @@ def machine() -> str:
     import scipy
     import sklearn
 
-    model = platform.processor() or platform.machine()
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.split(":")[1].strip()
-            break
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (
-        f"{model}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}; Python "
+        f"{processor()}, {os.cpu_count()} cores, {memory:.0f} GiB, {platform.system()}; Python "
         f"{platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
         f"scikit-learn {sklearn.__version__}, Numba {numba.__version__}; two threads allowed to "
         "all."
     )
-
-
-def revision() -> str:
-    """Return what of the repository this is."""
-    command = ["git", "describe", "--always", "--dirty"]
-    run = subprocess.run(command, cwd=Path(__file__).parent, stdout=-1, text=True, check=False)
-    return run.stdout.strip() or "unknown"
 
 
 def spread(values: list[float], form: str = "{:.3g}") -> str:

@@ -42,6 +42,21 @@ def test_a_record_tells_seconds_machine_and_version(tmp_path):
     assert record["seconds"] >= 0
     assert f"{os.cpu_count()} cores" in record["machine"]
     assert record["version"]
+    assert set(record) > {"revision", "date"}
+
+
+def test_parts_of_other_code_are_told(tmp_path, monkeypatch):
+    lab = Lab("some", tmp_path)
+    lab.part("one", lambda: 1)
+    assert lab.stale() == []
+    lab.records["two"] = lab.records["one"] | {"revision": "0000001"}
+    lab.records["three"] = lab.records["one"] | {"revision": None}
+    changed = {"0000001": ["rounds.py", "losses.py"]}
+    monkeypatch.setattr("shareboost.experiments.lab.changed_since", changed.get)
+    assert lab.stale() == [
+        "1 of 3 parts were measured at 0000001; 2 files of the library differ since",
+        "1 of 3 parts were measured at a revision that is not known",
+    ]
 
 
 def test_searches_that_ended_early_are_recorded_and_other_warnings_shown(tmp_path):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import platform
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.error import URLError
@@ -21,6 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import __version__
 from ..datasets import Dataset, load_dataset
 from ..validation import on_host
+from .provenance import changed_since, machine, revision
 
 Record = dict[str, Any]
 
@@ -114,6 +116,8 @@ class Lab:
                 "machine": machine(self.device),
                 "device": self.device,
                 "version": __version__,
+                "revision": revision(),
+                "date": f"{datetime.now(UTC):%Y-%m-%d}",
             }
             self._save(key)
         return self.records[key]["value"]
@@ -121,6 +125,26 @@ class Lab:
     def machines(self, start: str) -> set[str]:
         """Return the machines that measured the parts whose keys start so."""
         return {record["machine"] for key, record in self.records.items() if key.startswith(start)}
+
+    def stale(self) -> list[str]:
+        """Return what is measured with other code than this, a line for each revision."""
+        lines, now = [], revision()
+        counts = Counter(record.get("revision") for record in self.records.values())
+        for measured, n in counts.items():
+            if measured is not None and measured == now:
+                continue
+            which = f"{n} of {len(self.records)} parts were measured at "
+            if measured is None:
+                lines.append(f"{which}a revision that is not known")
+                continue
+            try:
+                files = changed_since(measured)
+            except ValueError as error:
+                lines.append(f"{which}{measured}: {error}")
+                continue
+            if files:
+                lines.append(f"{which}{measured}; {len(files)} files of the library differ since")
+        return lines
 
     def _kept(self) -> dict[str, Record]:
         """Return the parts in the file."""
@@ -165,13 +189,3 @@ def _kept_warnings() -> Iterator[list[str]]:
     for w in caught:
         if not issubclass(w.category, ConvergenceWarning):
             warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
-
-
-def machine(device: str | None) -> str:
-    """Return this machine in words."""
-    words = f"{os.cpu_count()} cores {platform.machine()}"
-    if device is not None and device.startswith("cuda"):
-        import torch
-
-        words += f", {torch.cuda.get_device_name(device)}"
-    return words

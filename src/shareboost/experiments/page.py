@@ -43,7 +43,8 @@ def _effort(lab: Lab) -> list[str]:
     spent: dict[str, list[float]] = defaultdict(list)
     for record in lab.records.values():
         option = f", `--device {record['device']}`" if record["device"] else ""
-        spent[record["machine"] + option].append(record["seconds"])
+        when = f", at {record['revision']} on {record['date']}" if record.get("revision") else ""
+        spent[record["machine"] + option + when].append(record["seconds"])
     lines = [
         f"- {machine}: {sum(times):.0f} s for {counted(len(times), 'part')}"
         for machine, times in spent.items()

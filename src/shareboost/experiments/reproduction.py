@@ -84,6 +84,8 @@ def reproduce(
         (folder / f"{name}.json").unlink(missing_ok=True)
     lab = Lab(name, folder, quick, device, data, say)
     rows = found.measure(lab)
+    for line in lab.stale():
+        say(f"{line}. --fresh measures all again.")
     written = Written(
         parts=lab.file,
         points=folder / f"{name}.csv",
