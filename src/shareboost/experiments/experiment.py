@@ -21,6 +21,7 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     IN_PART = "holds in part"
     FAILS = "does not hold"
+    INDISTINGUISHABLE = "indistinguishable"  # from what the paper claims: the rows are too few
 
 
 class Claim(NamedTuple):

@@ -25,11 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROUNDS = {"pendigits": 16, "satimage": 36, "isolet": 60}
-FIT: dict[str, Any] = {"alpha": 0.0, "refit_tol": 0.01, "tol": 1e-5, "max_iter": 10_000}
 DENSE, MIXED = "dense fits", "mixed norm"  # where W* come from
 L2_WEIGHTS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
-DENSE_FIT: dict[str, Any] = {"tol": 1e-3, "max_iter": 5000}
-MIXED_FIT: dict[str, Any] = {"path": 20, "path_ratio": 0.03, "tol": 1e-4}
+DENSE_FIT: dict[str, Any] = {"fit_intercept": False, "tol": 1e-3, "max_iter": 5000}
+MIXED_FIT: dict[str, Any] = {"fit_intercept": False, "path": 20, "path_ratio": 0.03, "tol": 1e-4}
 # What stars are looked for with, by their source.
 SOUGHT = {DENSE: (L2_WEIGHTS, DENSE_FIT), MIXED: MIXED_FIT}
 
@@ -44,7 +43,7 @@ def measure(lab: Lab) -> list[Row]:
         X = MaxAbsScaler().fit_transform(data.X_train.astype(np.float64))
         about = {"theorem": 2, "data": name}
         fit = partial(_run, X, data.y_train, ROUNDS[name], lab.device)
-        run = lab.part(f"{name} ShareBoost", fit, (X.shape, ROUNDS[name], FIT))
+        run = lab.part(f"{name} ShareBoost", fit, (X.shape, ROUNDS[name], "as published"))
         rows += [{**about, "kind": "round", "rounds": t, **found} for t, found in enumerate(run)]
         for source, stars in ((DENSE, _dense_stars), (MIXED, _mixed_stars)):
             look = partial(stars, X, data.y_train)
@@ -55,8 +54,7 @@ def measure(lab: Lab) -> list[Row]:
 
 def _run(X: NDArray[np.float64], y: NDArray[Any], T: int, device: str | None) -> list[Row]:
     """Return the loss after every round, before the first too, and the score that chose."""
-    pool = Columns(scale="maxabs")  # which the columns have
-    path = ShareBoostClassifier(T, pool=pool, **FIT, device=device).fit(X, y).path_
+    path = ShareBoostClassifier.as_published(T, device=device).fit(X, y).path_
     rounds = zip(path.losses.tolist(), path.scores.tolist(), strict=True)
     return [{"loss": path.start.loss}, *({"loss": loss, "score": score} for loss, score in rounds)]
 
@@ -93,7 +91,7 @@ def margin_loss(clf: LogisticRegression, X: NDArray[np.float64], y: NDArray[Any]
 def loss_bound(stars: Iterable[Row], start: float, T: float) -> float:
     """Return the least of Theorem 2's bounds ``L(W*) + 4 |W*|^2 / T`` on the loss after T rounds.
 
-    With W* the theorem has ``c W* + (1 - c) W0`` too, W0 the intercept alone, of loss ``start``.
+    With W* the theorem has ``c W*`` too; W = 0 has the loss ``start``.
     By convexity its loss is at most ``c L(W*) + (1 - c) start``; the best c is known.
     """
     bounds = [start]
