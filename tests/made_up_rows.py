@@ -17,10 +17,15 @@ def bits(**changed):
         **{MIXED: [2, 6], MIXED_SCALED: [2, 6]},
         **changed,
     }
+    said = {"classes": 64, "loss": 0.05, "claimed": 0.06, "right": 1.4, "c": 2.0}
+    said |= {"loss_at_c": 0.09, "least_ratio": 0.0, "largest_ratio": 0.0}
     return [
-        {"example": "bits", "size": k, "method": method, "features": n}
-        for method, ns in features.items()
-        for k, n in zip((4, 64), ns, strict=True)
+        *(
+            {"example": "bits", "size": k, "method": method, "features": n}
+            for method, ns in features.items()
+            for k, n in zip((4, 64), ns, strict=True)
+        ),
+        {"example": "argument", **said},
     ]
 
 

@@ -5,7 +5,14 @@ from made_up_rows import bits
 
 from shareboost.experiments import Verdict
 from shareboost.experiments.both_examples import L1, L2, MIXED, SHARE
-from shareboost.experiments.shared_bits import MIXED_SCALED, SHARE_RAW, _fewest, _search, judge
+from shareboost.experiments.shared_bits import (
+    MIXED_SCALED,
+    SHARE_RAW,
+    _argument,
+    _fewest,
+    _search,
+    judge,
+)
 
 
 def verdicts(rows):
@@ -13,7 +20,7 @@ def verdicts(rows):
 
 
 def test_what_the_paper_claims_holds():
-    assert verdicts(bits()) == [Verdict.HOLDS] * 3
+    assert verdicts(bits()) == [Verdict.HOLDS] * 6
 
 
 @pytest.mark.parametrize(
@@ -31,7 +38,18 @@ def test_what_the_paper_claims_holds():
 def test_a_claim_holds_as_far_as_it_does(method, features, place, expected):
     found = verdicts(bits(**{method: features}))
     assert found[place] == expected
-    assert found[:place] + found[place + 1 :] == [Verdict.HOLDS] * 2
+    assert found[:place] + found[place + 1 :] == [Verdict.HOLDS] * 5
+
+
+def test_what_the_paper_says_of_its_weights_is_judged_by_the_losses_themselves():
+    found = _argument(64)
+    assert found["loss"] == pytest.approx(0.272, abs=1e-3)
+    assert found["claimed"] == pytest.approx(0.056, abs=1e-3)
+    assert found["loss"] < found["right"]
+    assert found["loss_at_c"] > 0.1
+    assert found["largest_ratio"] == pytest.approx(0.33, abs=0.01)
+    rows = [row | found if row["example"] == "argument" else row for row in bits()]
+    assert verdicts(rows)[3:] == [Verdict.FAILS] * 3
 
 
 @pytest.mark.parametrize(

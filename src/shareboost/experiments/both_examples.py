@@ -24,8 +24,9 @@ ALPHAS = {L1: (0.9, 1e-2, 8), L2: (1.0, 1e-4, 8)}
 
 
 def shareboost(n_features: int, scale: str, device: str | None) -> ShareBoostClassifier:
-    """Return the paper's Algorithm 1."""
-    return ShareBoostClassifier(n_features, pool=Columns(scale=scale), alpha=0.0, device=device)
+    """Return the paper's Algorithm 1, with columns over their largest magnitude or as they are."""
+    clf = ShareBoostClassifier.as_published(n_features, device=device)
+    return clf.set_params(pool=Columns(scale=scale))
 
 
 def penalised(

@@ -54,10 +54,10 @@ l1: 8 weights from 0.9 to 0.01 of the least that needs no feature, l2: 8 from 1 
 over one decade (bits) and 30 over three (blocks). A feature is used if it has a weight above 1e-6
 of the largest.
 
-ShareBoost is the paper's Algorithm 1 of at most 4 log2(k) rounds: `alpha=0`, and columns in
-[-1, 1], `scale="maxabs"`, as Theorem 2 assumes; the indicators of the first example, of size
-2 log2(k), are not. The penalties see the columns as they are, since the argument about their norms
-is about those. Not scaled, a unit of margin costs the mixed norm log2(k) / 2 by the bits and
+ShareBoost is the paper's Algorithm 1, `as_published`, of at most 4 log2(k) rounds. Theorem 2
+assumes columns in [-1, 1]; the indicators of the first example, of size 2 log2(k), are divided by
+that. The penalties see the columns as they are, since the argument about their norms is about
+those. Not scaled, a unit of margin costs the mixed norm log2(k) / 2 by the bits and
 k / (2 log2(k)) by the indicators, which is less at k = 8 and the same at k = 4 and 16: there it
 uses all indicators, and ShareBoost without scaling begins with them at k = 4 and 8. The claims are
 about large k.

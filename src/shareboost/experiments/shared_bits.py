@@ -6,10 +6,12 @@ import math
 from functools import partial
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from ..comparison import error_curve
 from ..datasets import make_shared_bits
+from ..losses import LogisticLoss
 from ..pools import Columns
 from ..rivals import MixedNormClassifier
 from .both_examples import (
@@ -30,7 +32,9 @@ from .drawing import curve, labelled
 from .experiment import Claim, Row, verdict
 from .lab import Lab
 
-EXAMPLE = "bits"
+EXAMPLE, ARGUMENT = "bits", "argument"
+CLASSES, SMALL_CLASSES = 64, 16  # of what the paper says of its weights
+FACTOR, SMALL_LOSS = 2.0, 0.1  # its c and epsilon there
 SHARE_RAW, MIXED_SCALED = "ShareBoost, columns not scaled", "l∞/l1, columns in [-1, 1]"
 
 
@@ -42,7 +46,45 @@ def measure(lab: Lab) -> list[Row]:
             fewest = partial(_fewest, method, k, lab.device)
             found = lab.part(f"{EXAMPLE} {k} {method}", fewest, _search(method, k))
             rows.append({"example": EXAMPLE, "size": k, "method": method, **found})
-    return rows
+    k = SMALL_CLASSES if lab.quick else CLASSES
+    settings = (k, FACTOR, SMALL_LOSS, ALPHAS[L2])
+    found = lab.part("what the paper says of W(s) and of l2", partial(_argument, k), settings)
+    return [*rows, {"example": ARGUMENT, **found}]
+
+
+def _argument(classes: int) -> Row:
+    """Return the losses of weights for the bits, and how large those of l2's minima are."""
+    X, y = make_shared_bits(classes, n_repeats=1)
+    n_bits = int(math.log2(classes))
+    W = np.hstack([X[:, :n_bits], np.zeros((classes, classes))])  # W(s)
+
+    def loss(c: float) -> float:
+        scores = np.ascontiguousarray(c * W @ X.T)
+        return float(LogisticLoss().value_and_residual(scores, y, np.full(len(y), 1 / len(y))))
+
+    margin = (1 + math.log(classes - 1) - math.log(math.exp(SMALL_LOSS) - 1)) / (n_bits - 2)
+    ratios = [ratio for bits in range(2, n_bits + 1) for ratio in _of_bits(2**bits, bits)]
+    return {
+        "classes": classes,
+        "loss": loss(FACTOR),
+        "claimed": _bound(classes, FACTOR * (n_bits - 2)),
+        "right": _bound(classes, 2 * FACTOR),
+        "c": margin,
+        "loss_at_c": loss(margin),
+        "least_ratio": min(ratios),
+        "largest_ratio": max(ratios),
+    }
+
+
+def _of_bits(k: int, n_bits: int) -> list[float]:
+    """Return the largest weight of a bit over the largest of all, for every minimum of l2."""
+    minima = penalised(L2, *make_shared_bits(k, n_repeats=1))
+    return [float(np.abs(m.W[:, :n_bits]).max() / np.abs(m.W).max()) for m in minima]
+
+
+def _bound(k: int, apart: float) -> float:
+    """Return the loss where the scores of all other classes are that much lower."""
+    return math.log1p((k - 1) * math.exp(1 - apart))
 
 
 def _search(method: str, k: int) -> dict[str, Any]:
@@ -115,5 +157,33 @@ def judge(rows: list[Row]) -> list[Claim]:
             "log2(k)",
             f"{listed(used[MIXED])} (columns in [-1, 1]: {listed(used[MIXED_SCALED])})",
             verdict(all(least), any(least)),
+        ),
+        *_judge_argument(next(row for row in rows if row["example"] == ARGUMENT)),
+    ]
+
+
+def _judge_argument(found: Row) -> list[Claim]:
+    """Return what section 6 says of its weights W(s) and of the minima of l2."""
+    k, c = found["classes"], found["c"]
+    return [
+        Claim(
+            "Shared bits: `L(c W(s)) < log(1 + (k - 1) exp(1 - c (log2(k) - 2)))`",
+            f"{found['claimed']:.3f} for k = {k}, c = {FACTOR:g}",
+            f"{found['loss']:.3f}. The scores of the other classes are lower by 2 at least, which "
+            f"gives the exponent 1 - 2c and {found['right']:.3f}",
+            verdict(found["loss"] < found["claimed"]),
+        ),
+        Claim(
+            "Shared bits: the c that follows from it has `L(c W(s)) <= epsilon`",
+            f"c = {c:.2f} for k = {k}, epsilon = {SMALL_LOSS:g}",
+            f"{found['loss_at_c']:.3f}",
+            verdict(found["loss_at_c"] <= SMALL_LOSS),
+        ),
+        Claim(
+            "Shared bits: the optimum of the l2 penalty uses the indicators alone, `c W(f)`",
+            "weights of bits are 0",
+            f"{found['least_ratio']:.0%} to {found['largest_ratio']:.0%} of the largest weight, "
+            f"for k = 4 to {k} and {ALPHAS[L2][2]} weights of the penalty",
+            verdict(found["largest_ratio"] < 1e-6),
         ),
     ]
