@@ -20,17 +20,6 @@ def lab(tmp_path, **settings):
     return Lab("mnist", tmp_path, quick=True, **settings)
 
 
-def test_a_row_has_the_wilson_interval():
-    found = mnist_rivals.row("any", 47, 10_000, note="")
-    assert found["error"] == 0.0047
-    # By Wilson's formula with z = 1.96.
-    z, p, n = 1.959964, 0.0047, 10_000
-    middle = (p + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(p * (1 - p) / n + z**2 / (4 * n**2))
-    assert found["error_low"] == pytest.approx(middle - half, rel=1e-4)
-    assert found["error_high"] == pytest.approx(middle + half, rel=1e-4)
-
-
 def test_pixels_nearest_are_those_of_all_distances(data):
     found = mnist_rivals.nearest_pixels(data)
     train, test = data.X_train.astype(float), data.X_test.astype(float)
@@ -58,11 +47,12 @@ def test_the_choice_sees_no_test_image(data, tmp_path):
     assert (kernel, C) in mnist_rivals.candidates("rbf")
 
 
-def test_virtual_vectors_come_from_the_part_before(data, tmp_path):
+def test_virtual_vectors_are_the_first_machines_at_all_places(data, tmp_path):
     rows = mnist_rivals.polynomial(lab(tmp_path), data)
-    plain, virtual = (int(row["note"].split()[0]) for row in rows)
-    assert f"of {5 * plain} images" in rows[1]["note"]
+    plain, virtual = (row["support_vectors"] for row in rows)
+    assert f"of {13 * plain}, the first machine's at 13 places" in rows[1]["note"]
     assert virtual > plain
+    assert all(len(row["wrong"]) == round(row["error"] * 150) for row in rows)
     # Nothing is measured again by a lab that finds the file.
     again = lab(tmp_path, say=lambda line: pytest.fail(f"measured again: {line}"))
     assert mnist_rivals.polynomial(again, data) == rows

@@ -58,20 +58,34 @@ def test_the_choice_is_made_on_the_last_quarter(digits):
     assert wrong[1] == wrong[2] == (naive != y[300:]).sum() < wrong[0]
 
 
-def test_shifts_move_images_by_one_pixel():
-    images = np.random.default_rng(0).integers(1, 9, size=(2, 4, 5))
-    images[:, [0, -1]] = images[:, :, [0, -1]] = 0
-    moved = vm.with_shifts(images).reshape(5, 2, 4, 5)
-    expected = [
-        images,
-        np.roll(images, 1, axis=1),
-        np.roll(images, -1, axis=1),
-        np.roll(images, 1, axis=2),
-        np.roll(images, -1, axis=2),
-    ]
-    np.testing.assert_array_equal(moved, expected)
+def test_shifts_move_images_by_two_pixels_at_most():
+    images = np.zeros((2, 7, 8), dtype=int)
+    images[:, 2:5, 2:6] = np.random.default_rng(0).integers(1, 9, size=(2, 3, 4))
+    moved = vm.with_shifts(images).reshape(13, 2, 7, 8)
+    np.testing.assert_array_equal(moved[0], images)
+    found = {some.tobytes() for some in moved}
+    assert found == {
+        np.roll(images, (down, right), axis=(1, 2)).tobytes()
+        for down in range(-2, 3)
+        for right in range(-2, 3)
+        if abs(down) + abs(right) <= 2
+    }
 
 
 def test_what_leaves_the_image_is_gone():
     moved = vm.with_shifts(np.ones((1, 3, 3)))
-    assert [image.sum() for image in moved] == [9, 6, 6, 6, 6]
+    assert sorted(image.sum() for image in moved) == [*[3] * 4, *[4] * 4, *[6] * 4, 9]
+
+
+def test_virtual_vectors_are_those_of_each_pair(digits):
+    X, y = digits
+    X, y = X[:300], y[:300]
+    first = vm.fit(X, y, vm.Kernel("poly", 1.0), 10.0)
+    second, n = vm.fit_virtual(first, X, y, 10.0)
+    assert n == 13 * len(first.support)
+    # A vector of a pair in the second machine supports the same pair in the first.
+    places = second.support % len(first.support)
+    assert not np.any(second.weights[first.weights[places] == 0])
+    images = X[first.support].reshape(-1, 8, 8)
+    moved = vm.unit_rows(vm.with_shifts(images).reshape(-1, 64))
+    np.testing.assert_array_equal(second.vectors, moved[second.support])

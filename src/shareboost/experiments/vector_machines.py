@@ -7,6 +7,7 @@ when they predict.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -20,6 +21,11 @@ from .parallel import in_threads
 Array = NDArray[Any]
 
 DEGREE = 9
+# Down and right, in pixels: all that are two steps away at most.
+SHIFTS = sorted(
+    ((i, j) for i in range(-2, 3) for j in range(-2, 3) if abs(i) + abs(j) <= 2),
+    key=lambda shift: abs(shift[0]) + abs(shift[1]),
+)
 _ROWS = 1000  # of a kernel at a time
 _MOST_THREADS = 4  # a pair of MNIST's classes takes 2 GB
 
@@ -86,7 +92,9 @@ def unit_rows(X: Array) -> Array:
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.float32(1e-12))
 
 
-def fit(X: Array, y: Array, kernel: Kernel, C: float) -> Machine:
+def fit(
+    X: Array, y: Array, kernel: Kernel, C: float, places: Sequence[Array] | None = None
+) -> Machine:
     """Return the support vector machine of all pairs of classes.
 
     Parameters
@@ -97,27 +105,59 @@ def fit(X: Array, y: Array, kernel: Kernel, C: float) -> Machine:
     kernel : Kernel
     C : float
         As in ``SVC``.
+    places : sequence of ndarray, optional
+        Of the rows that the machine of each pair is trained on; else all of its two classes.
     """
     X = unit_rows(X)
     classes = np.unique(y)
     pairs = list(combinations(classes, 2))
+    if places is None:
+        places = [np.flatnonzero((y == low) | (y == high)) for low, high in pairs]
 
-    def of_pair(pair: Sequence[Any]) -> tuple[Array, Array, float]:
-        places = np.flatnonzero((y == pair[0]) | (y == pair[1]))
-        rows = X[places]
+    def of_pair(own: Array) -> tuple[Array, Array, float]:
+        rows = X[own]
         gram = np.empty((len(rows), len(rows)))
         for start in range(0, len(rows), _ROWS):
             gram[start : start + _ROWS] = kernel.values(rows[start : start + _ROWS], rows)
-        found = SVC(kernel="precomputed", C=C, cache_size=1000).fit(gram, y[places])
-        return places[found.support_], found.dual_coef_[0], float(found.intercept_[0])
+        found = SVC(kernel="precomputed", C=C, cache_size=1000).fit(gram, y[own])
+        return own[found.support_], found.dual_coef_[0], float(found.intercept_[0])
 
-    found = in_threads(of_pair, pairs, _MOST_THREADS)
-    support = np.unique(np.concatenate([places for places, _, _ in found]))
+    found = in_threads(of_pair, places, _MOST_THREADS)
+    support = np.unique(np.concatenate([own for own, _, _ in found]))
     weights = np.zeros((len(support), len(pairs)), dtype=np.float32)
-    for pair, (places, coefficients, _) in enumerate(found):
-        weights[np.searchsorted(support, places), pair] = coefficients
+    for pair, (own, coefficients, _) in enumerate(found):
+        weights[np.searchsorted(support, own), pair] = coefficients
     intercepts = np.array([intercept for _, _, intercept in found])
     return Machine(kernel, classes, support, X[support], weights, intercepts)
+
+
+def fit_virtual(first: Machine, X: Array, y: Array, C: float) -> tuple[Machine, int]:
+    """Return a machine trained on the support vectors of another, moved; and their number.
+
+    Each pair of classes has the vectors that support it, at all places of ``with_shifts``, as
+    DeCoste and Schoelkopf do.
+
+    Parameters
+    ----------
+    first : Machine
+    X : ndarray of shape (n, height * width)
+        The square images that it was trained on.
+    y : ndarray of shape (n,)
+    C : float
+
+    References
+    ----------
+    D. DeCoste, B. Schoelkopf, "Training invariant support vector machines", Machine Learning 46
+    (2002).
+    """
+    n, side = len(first.support), math.isqrt(X.shape[1])
+    moved = with_shifts(X[first.support].reshape(n, side, side)).reshape(-1, side * side)
+    copies = len(moved) // n
+    places = [
+        (np.flatnonzero(own)[:, None] + n * np.arange(copies)).ravel() for own in first.weights.T
+    ]
+    labels = np.tile(y[first.support], copies)
+    return fit(moved, labels, first.kernel, C, places), len(moved)
 
 
 def choose(
@@ -135,18 +175,12 @@ def choose(
 
 
 def with_shifts(images: Array) -> Array:
-    """Return images (n, height, width), then all one pixel down, up, right and left: (5 n, ...).
+    """Return images (n, height, width), then all moved by one or two pixels: (13 n, ...).
 
-    DeCoste and Schoelkopf train again on the support vectors, shifted so.
-
-    References
-    ----------
-    D. DeCoste, B. Schoelkopf, "Training invariant support vector machines", Machine Learning 46
-    (2002).
+    Down, up, right, left, and once along each diagonal.
     """
     height, width = images.shape[1:]
-    padded = np.pad(images, ((0, 0), (1, 1), (1, 1)))
-    shifts = ((0, 0), (1, 0), (-1, 0), (0, 1), (0, -1))
+    padded = np.pad(images, ((0, 0), (2, 2), (2, 2)))
     return np.concatenate(
-        [padded[:, 1 - down :, 1 - right :][:, :height, :width] for down, right in shifts]
+        [padded[:, 2 - down :, 2 - right :][:, :height, :width] for down, right in SHIFTS]
     )
