@@ -19,6 +19,7 @@ def models(errors, features=FEATURES, test_rows=2000):
                 "error": float(error),
                 "seconds": float(place),
                 "test_rows": test_rows,
+                "wrong": list(range(round(float(error) * test_rows))),
             }
             for place, (n, error) in enumerate(zip(features, errors, strict=True))
         ],
@@ -53,24 +54,30 @@ def test_the_features_needed_are_the_fewest_of_any_model_as_good():
 def test_features_saved_are_those_for_the_same_error():
     race = Race(models(falling(10)), models(falling(30)))
     assert race.factor == pytest.approx(3)
-    assert race.lower
-    assert race.much
+    assert race.lower is race.much is Verdict.HOLDS
     assert "3.00 times as many for the same error" in str(race)
     assert "at least" not in str(race)
 
 
 def test_a_little_faster_is_not_much_faster():
     race = Race(models(falling(10)), models(falling(13)))
-    assert race.lower
-    assert not race.much
+    assert race.lower is Verdict.HOLDS
+    assert race.much is Verdict.IN_PART
+
+
+def test_a_lower_error_within_chance_is_indistinguishable():
+    race = Race(models(falling(10)), models(falling(10) + 0.002))
+    assert race.lower is race.much is Verdict.INDISTINGUISHABLE
+    assert "58.5% against 58.7% with 5 (p = 0.1)" in str(race)
 
 
 def test_much_faster_at_most_numbers_is_not_enough():
     ours = np.where(FEATURES == 5, 0.95, falling(5))
     race = Race(models(ours), models(falling(30)))
     assert race.factor > 2
-    assert not race.lower
-    assert not race.much
+    assert race.lower is race.much is Verdict.IN_PART
+    worse = Race(models(falling(30)), models(falling(10)))
+    assert worse.lower is worse.much is Verdict.FAILS
 
 
 def test_a_rival_that_is_never_as_good_counts_with_all_its_features():
@@ -82,7 +89,7 @@ def test_a_rival_that_is_never_as_good_counts_with_all_its_features():
 def test_a_number_for_which_a_rival_has_no_model_is_not_lost():
     late = models(falling(30)[6:], FEATURES[6:])
     race = Race(models(falling(10)), late)
-    assert race.lower
+    assert race.lower is Verdict.HOLDS
     assert race.against(5).endswith("against no model with 5")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -64,6 +64,14 @@ class Experiment:
     chosen: str
     details: Callable[[list[Row]], str] = lambda rows: ""
     needs: tuple[str, ...] = ("matplotlib",)
+
+
+def together(verdicts: Iterable[Verdict]) -> Verdict:
+    """Return the verdict on several claims at once: in part where some hold, wholly or in part."""
+    found = set(verdicts)
+    if len(found) == 1:
+        return found.pop()
+    return Verdict.IN_PART if found & {Verdict.HOLDS, Verdict.IN_PART} else Verdict.FAILS
 
 
 def verdict(whole: bool, part: bool = False) -> Verdict:

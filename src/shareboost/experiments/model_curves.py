@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .experiment import Claim, Row, verdict
+from ..comparison import staged_labels
+from .chance import Paired
+from .experiment import Claim, Row, Verdict, together, verdict
 
 DATA = {"satimage": "StatLog", "pendigits": "Pendigits", "isolet": "Isolet"}  # of both rows
 SPARSE = (5, 10, 20, 40)  # numbers of features at which errors are compared
@@ -22,7 +25,7 @@ class Models:
     ----------
     rows : list of dict
         With the columns ``data``, ``method``, ``features``, ``error`` and ``test_rows``, of any
-        number of data sets and methods.
+        number of data sets and methods; and ``wrong``, of those that are compared.
     data, method : str
         Which of them.
     """
@@ -41,16 +44,21 @@ class Models:
 
         Of models of one size, the last: a longer search, or a smaller weight of a norm.
         """
-        allowed = np.flatnonzero(self.features <= n_features)
-        if not allowed.size:
-            return float("nan")
-        largest = allowed[self.features[allowed] == self.features[allowed].max()][-1]
-        return float(self.rows[largest][name])
+        place = self._place(n_features)
+        return float("nan") if place is None else float(self.rows[place][name])
+
+    def _place(self, n_features: int) -> int | None:
+        return place_of(self.features, n_features)
 
     def needed(self, error: float) -> int | None:
         """Return the fewest features with at most that error; None where no model has it."""
         enough = self.features[self.errors <= error]
         return int(enough.min()) if enough.size else None
+
+    def wrong(self, n_features: int) -> list[int] | None:
+        """Return the test rows that the model of ``at`` gets wrong, None where there is none."""
+        place = self._place(n_features)
+        return None if place is None else list(self.rows[place]["wrong"])
 
     @property
     def most(self) -> int:
@@ -88,10 +96,19 @@ class Race:
     theirs: Models
     numbers: tuple[int, ...] = SPARSE
 
+    def pair(self, n_features: int) -> Paired | None:
+        """Return the test rows that one of the two models alone gets wrong, None without two."""
+        ours, theirs = self.ours.wrong(n_features), self.theirs.wrong(n_features)
+        return None if ours is None or theirs is None else Paired.of(ours, theirs)
+
     @property
-    def lower(self) -> bool:
-        """Whether ours has the lower error with each of the numbers that both have models for."""
-        return not any(self.ours.at(t) >= self.theirs.at(t) for t in self.numbers)
+    def lower(self) -> Verdict:
+        """Whether ours makes fewer errors with each of the numbers, beyond chance.
+
+        A number for which there is no other model is won.
+        """
+        pairs = map(self.pair, self.numbers)
+        return together(Verdict.HOLDS if pair is None else pair.better for pair in pairs)
 
     @property
     def factor(self) -> float:
@@ -107,9 +124,10 @@ class Race:
         return float(np.exp(np.log(np.maximum(ratios, 1e-9)).mean()))
 
     @property
-    def much(self) -> bool:
+    def much(self) -> Verdict:
         """Whether ours is lower everywhere, and with so many features fewer."""
-        return self.lower and self.factor >= MUCH
+        few = self.factor >= MUCH
+        return Verdict.IN_PART if self.lower is Verdict.HOLDS and not few else self.lower
 
     def against(self, n_features: int) -> str:
         """Return both errors within a number of features, in words."""
@@ -117,10 +135,34 @@ class Race:
         words = "no model" if np.isnan(theirs) else f"{theirs:.1%}"
         return f"{self.ours.at(n_features):.1%} against {words} with {n_features}"
 
+    def _compared(self, n_features: int) -> str:
+        """Return the same, and the chance of such a difference."""
+        pair = self.pair(n_features)
+        return self.against(n_features) + (f" (p = {pair.p_value:.1g})" if pair else "")
+
     def __str__(self) -> str:
         bound = any(self.theirs.needed(self.ours.at(t)) is None for t in self.numbers)
-        each = ", ".join(self.against(t) for t in self.numbers)
+        each = ", ".join(self._compared(t) for t in self.numbers)
         return f"{each}; {'at least ' * bound}{self.factor:.2f} times as many for the same error"
+
+
+def place_of(features: NDArray[np.intp], n_features: int) -> int | None:
+    """Return the place of the largest model within a number of features, the last of equals."""
+    allowed = np.flatnonzero(features <= n_features)
+    if not allowed.size:
+        return None
+    return int(allowed[features[allowed] == features[allowed].max()][-1])
+
+
+def wrong_rows(clf: Any, X: Any, y: NDArray[Any]) -> dict[int, list[int]]:
+    """Return the rows that models of a path get wrong, by their places: those of ``SPARSE``."""
+    n_features = np.asarray(clf.path_.n_features)
+    places = {place_of(n_features, t) for t in SPARSE}
+    return {
+        place: np.flatnonzero(found != y).tolist()
+        for place, found in enumerate(staged_labels(clf, X))
+        if place in places
+    }
 
 
 def overfitting(plain: Mapping[str, Models], penalised: Mapping[str, Models]) -> list[Claim]:

@@ -121,9 +121,11 @@ def _check_tools(needs: Iterable[str], device: str | None) -> None:
 
 
 def _write_points(file: Path, rows: list[Row]) -> None:
-    """Write rows, whose keys may differ, as CSV."""
-    fields = list(dict.fromkeys(key for row in rows for key in row))
+    """Write rows, whose keys may differ, as CSV, without their lists."""
+    fields = list(
+        dict.fromkeys(key for row in rows for key, v in row.items() if not isinstance(v, list))
+    )
     with file.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, fields, lineterminator="\n")
+        writer = csv.DictWriter(stream, fields, lineterminator="\n", extrasaction="ignore")
         writer.writeheader()
         writer.writerows(rows)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 SHAREBOOST, ONE_VS_REST = METHODS = ("ShareBoost", "one-vs-rest")
 TARGETS = (0.2, 0.08)  # test errors
-ALPHAS = (1e-6, 1e-5, 1e-4)  # among which held-out training rows choose
+ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)  # among which held-out training rows choose
 HELD_OUT = 0.3  # of the training rows
 
 
