@@ -100,10 +100,13 @@ def test_a_torn_file_is_named(tmp_path):
             Lab("some", tmp_path)
 
 
-def test_the_machines_of_some_parts(tmp_path):
+def test_slow_parts_are_for_a_gpu_unless_they_are_there(tmp_path):
+    assert Lab("some", tmp_path, quick=True).measures_slow("one")
+    assert Lab("some", tmp_path, device="cuda:0").measures_slow("one")
     lab = Lab("some", tmp_path)
-    lab.records = {"time a": {"machine": "x"}, "time b": {"machine": "y"}, "c": {"machine": "z"}}
-    assert lab.machines("time") == {"x", "y"}
+    assert not lab.measures_slow("one")
+    lab.part("one", lambda: 1)
+    assert lab.measures_slow("one")
 
 
 def test_lines_of_progress_name_the_part(tmp_path):
