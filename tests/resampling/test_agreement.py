@@ -81,6 +81,25 @@ def test_the_standard_error_is_that_of_a_numerical_delta_method():
     assert (high - low) / 2 == pytest.approx(1.959964 * error, rel=2e-3)
 
 
+def test_the_interval_of_three_selections_is_that_of_the_formula():
+    """Of Nogueira, Sechidis and Brown (2018), theorem 7, written out, where n is small."""
+    Z = np.array([[1, 1, 0, 0, 0], [1, 0, 1, 0, 0], [1, 1, 1, 0, 0]])
+    M, d = Z.shape
+    p, k = Z.mean(axis=0), Z.sum(axis=1)
+    q = k.mean() / d
+    index = 1 - (M / (M - 1) * p * (1 - p)).mean() / (q * (1 - q))
+    phi = [
+        (np.mean(Z[i] * p) - k[i] * q / d + index / 2 * (2 * k[i] * q / d - k[i] / d - q + 1))
+        / (q * (1 - q))
+        for i in range(M)
+    ]
+    error = np.sqrt(4 / M**2 * np.sum((phi - np.mean(phi)) ** 2))
+    found = stability(Z)
+    assert found.index == pytest.approx(index)
+    assert found.interval[0] == pytest.approx(index - 1.959964 * error)
+    assert found.interval[1] == pytest.approx(min(1, index + 1.959964 * error))
+
+
 def test_the_interval_covers_the_truth_in_95_percent_of_experiments():
     rng = np.random.default_rng(2)
     p = rng.uniform(size=20) ** 2

@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 
 from shareboost import ShareBoostClassifier
 from shareboost.model import Model
+from shareboost.model_path import ModelPath
 from shareboost.resampling.folds import FoldClassifier, Split, checked_splits, curve
 from shareboost.samples import GivenSample
 
@@ -39,6 +40,16 @@ def test_the_curve_is_as_long_as_the_run():
     assert found.scores.tolist() == [plain.at(t).score(*held_out) for t in (1, 2)]
     assert found.seconds.shape == (2,)
     assert found.owned == 0
+
+
+def test_times_are_those_of_the_whole_fit(rows, monkeypatch):
+    clock = iter([100.0, 107.0])  # before the fit and after it
+    monkeypatch.setattr("shareboost.resampling.folds.perf_counter", lambda: next(clock))
+    seconds = np.array([0.5, 1.5, 4.0])
+    monkeypatch.setattr(ModelPath, "seconds", property(lambda path: seconds))
+    found = curve(FoldClassifier(3), rows, every_third(150), ACCURACY)
+    # Three of the seven seconds passed before the first round.
+    assert found.seconds.tolist() == [3.5, 4.5, 7.0]
 
 
 def test_no_number_of_features_computes_the_scores_again(rows, monkeypatch):
