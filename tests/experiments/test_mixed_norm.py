@@ -133,7 +133,7 @@ def test_the_figure_has_a_panel_a_data_set_and_a_curve_a_method(tmp_path):
     assert titles == ["(a) StatLog", "(b) Pendigits", "(c) Isolet"]
     for ax in figure.axes:
         assert [line.get_label() for line in ax.lines] == list(BETTER)
-        np.testing.assert_allclose(ax.lines[0].get_ydata(), BETTER[PLAIN])
+        np.testing.assert_allclose(ax.lines[0].get_ydata(), 100 * np.array(BETTER[PUBLISHED]))
 
 
 @pytest.fixture

@@ -104,6 +104,7 @@ def an_experiment(details=""):
         measure=lambda lab: [],
         draw=lambda lab, rows: {},
         judge=lambda rows: [Claim("it works", "always", "never", Verdict.FAILS)],
+        captions={"nothing": "Nothing at all."},
         chosen="By nobody.",
         details=lambda rows: details,
     )
@@ -119,6 +120,7 @@ def test_the_text_tells_claims_effort_and_command(tmp_path):
     text = text_of(lab, an_experiment("| a | table |"), [], ["nothing.png"])
     assert "| it works | always | never | **does not hold** |" in text
     assert "| a | table |" in text
+    assert "![Nothing at all.](nothing.png)\n\n*Nothing at all.*" in text
     assert "this one: 5 s for 2 parts" in text
     assert "that one, `--device cuda`: 9 s for 1 part" in text
     assert "1 search ended before" in text
@@ -133,8 +135,8 @@ def test_the_page_holds_the_texts_that_are_there_in_the_papers_order(tmp_path):
     text = (tmp_path / "README.md").read_text()
     assert text.startswith("# The paper, reproduced")
     assert text.index("## first") < text.index("## second")
-    assert "| `a` | first | 0 | 0 | 1 |" in text
-    assert "| `b` | second | 2 | 0 | 0 |" in text
+    assert "| `a` | first | 0 | 0 | 1 | 0 |" in text
+    assert "| `b` | second | 2 | 0 | 0 | 0 |" in text
 
 
 def test_a_claim_holds_whole_in_part_or_not():

@@ -109,10 +109,10 @@ def test_figure_has_the_paper_s_lines(tmp_path):
     rows = needed_rows(lambda k: 2 * k**0.5, lambda k: k**1.4, classes=(2, 4, 8))
     (figure,) = sharing.draw(Lab("sharing", tmp_path, quick=True), rows).values()
     paper, logarithmic = figure.axes
-    assert [line.get_linestyle() for line in paper.lines] == ["--", "-"] * 2
-    assert [line.get_marker() for line in paper.lines] == ["None", "o"] * 2
-    blue, green = paper.lines[0].get_color(), paper.lines[2].get_color()
-    assert [line.get_color() for line in paper.lines] == [blue, blue, green, green]
+    assert [line.get_linestyle() for line in paper.lines] == ["-", "-", "--", "--"]
+    ours, theirs = paper.lines[0].get_color(), paper.lines[1].get_color()
+    assert ours != theirs
+    assert [line.get_color() for line in paper.lines] == [ours, theirs] * 2
     np.testing.assert_allclose(paper.lines[3].get_xdata(), [2, 4, 8])
     np.testing.assert_allclose(paper.lines[3].get_ydata(), np.array([2, 4, 8]) ** 1.4)
     assert (logarithmic.get_xscale(), logarithmic.get_yscale()) == ("log", "log")
@@ -170,7 +170,8 @@ def test_measured_features_are_those_of_the_error_curve(tmp_path):
 
 
 def test_alpha_is_the_one_of_the_least_held_out_error_over_the_path(tmp_path, monkeypatch):
-    errors = {1e-6: [0.1, 0.5], 1e-5: [0.2, 0.2], 1e-4: [0.6, 0.1]}
+    errors = {alpha: [0.6, 0.1] for alpha in sharing.ALPHAS}
+    errors |= {1e-6: [0.1, 0.5], 1e-5: [0.2, 0.2]}
 
     def path_errors(lab, size, data, method, alpha, seed):
         assert (len(data.y_train), len(data.y_test)) == (28, 12)  # of 40, of 4 classes

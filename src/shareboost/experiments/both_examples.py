@@ -15,9 +15,8 @@ from .entrywise import Minimum, entrywise_path, first_alpha
 from .experiment import Row
 from .spread import spread
 
-SHARE, L1, L2, MIXED = "ShareBoost", "l1", "l2", "l∞/l1"
-# Colours and styles of the figure.
-SHOWN = ((L1, 1, "s-"), (L2, 2, "^--"), (MIXED, 3, "D-"), (SHARE, 0, "o-"))
+SHARE, L1, L2, MIXED = "ShareBoost, as published", "l1", "l2", "l∞/l1"
+STYLES = {L1: "s-", L2: "^--", MIXED: "D-", SHARE: "o-"}  # of the figure
 
 # Weights of the penalty, l1's as shares of the least that needs no feature: from, to, how many.
 ALPHAS = {L1: (0.9, 1e-2, 8), L2: (1.0, 1e-4, 8)}

@@ -6,10 +6,28 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from ..plots.axes import COLOURS
+from ..plots.axes import COLOURS as FIRST_COLOURS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+COLOURS = (*FIRST_COLOURS, "#56b4e9", "#a65628", "#b8a000")
+GUIDE = 5  # grey, of bounds and of what the paper says
+# A method has the same colour in every figure.
+COLOUR_OF = {
+    "ShareBoost, as published": 0,
+    "ShareBoost, no penalty": 6,
+    "ShareBoost": 2,
+    "ShareBoost, Frobenius penalty": 2,
+    "ShareBoost, default penalty": 2,
+    "l∞/l1": 3,
+    "l∞/l1, refit": 3,
+    "JointBoost": 1,
+    "one-vs-rest": 4,
+    "l1": 7,
+    "l2": 8,
+}
 
 
 def panels(rows: int = 1, columns: int = 1, size: tuple[float, float] = (4.2, 3.2)) -> Figure:

@@ -48,6 +48,8 @@ class Experiment:
         Returns figures by the names of their files, without a suffix.
     judge : callable
         Returns the claims.
+    captions : mapping of str to str
+        What each figure shows, by the names of the files: its caption and alternative text.
     chosen : str
         Which choices were made and on which data, in Markdown.
     details : callable, optional
@@ -61,6 +63,7 @@ class Experiment:
     measure: Callable[[Lab], list[Row]]
     draw: Callable[[Lab, list[Row]], Mapping[str, Figure]]
     judge: Callable[[list[Row]], list[Claim]]
+    captions: Mapping[str, str]
     chosen: str
     details: Callable[[list[Row]], str] = lambda rows: ""
     needs: tuple[str, ...] = ("matplotlib",)

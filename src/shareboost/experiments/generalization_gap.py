@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from .. import ShareBoostClassifier
 from ..bounds import generalization_gap
 from ..comparison import error_curve
-from ..plots.axes import COLOURS
-from .drawing import curve, labelled, panels
+from .drawing import COLOUR_OF, COLOURS, GUIDE, curve, labelled, panels
 from .experiment import Claim, Row, verdict
 from .lab import Lab
 from .spread import spread
@@ -124,8 +123,10 @@ def draw(rows: list[Row]) -> Figure:
         means, scaled = mean_gaps(rows, panel), [c * v for v in bounds(rows, panel).values()]
         x, bars = list(means), [spread(gap) for gap in gaps(rows, panel).values()]
         y = list(means.values())
-        ax.errorbar(x, y, bars, fmt="o-", color=COLOURS[0], label="gap", capsize=2)
-        curve(ax, x, scaled, f"{c:.2g} of the bound", 1, "--")
+        ax.errorbar(
+            x, y, bars, fmt="o-", color=COLOURS[COLOUR_OF["ShareBoost"]], label="gap", capsize=2
+        )
+        curve(ax, x, scaled, f"{c:.2g} of the bound", GUIDE, "--")
         ax.set_xscale("log", base=2)
         labelled(ax, f"Isolet, {panel} varies", panel, "held-out less training error")
     return figure

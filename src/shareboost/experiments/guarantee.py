@@ -43,6 +43,12 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     judge=judge,
+    captions={
+        "guarantee-sparsity": "Training loss of ShareBoost as published against rounds, on three "
+        "data sets, with the least of Theorem 2's bounds: the loss is far below them.",
+        "guarantee-generalization": "Held-out less training error on Isolet as T, k and m vary, "
+        "mean and spread over seeds, below one multiple of Theorem 1's bound.",
+    },
     chosen=f"""
 Nothing was chosen by any error, and no test set is read. *Theorem 2*: training rows, every column
 divided by its largest magnitude, ShareBoost `as_published`, no intercept in W* either. W* are

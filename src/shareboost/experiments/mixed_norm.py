@@ -13,7 +13,7 @@ from .. import ShareBoostClassifier
 from ..comparison import error_curve
 from ..datasets import Dataset
 from ..rivals import MixedNormClassifier
-from .drawing import curve, labelled, panels
+from .drawing import COLOUR_OF, curve, labelled, panels
 from .experiment import Claim, Experiment, Row, verdict
 from .lab import Lab
 from .model_curves import DATA, MUCH, SPARSE, Models, Race, listed, overfitting, wrong_rows
@@ -145,15 +145,15 @@ def draw(lab: Lab, rows: list[Row]) -> dict[str, Figure]:
     figure = panels(1, len(PLANS))
     found = zip(figure.axes, "abc", _models(rows).items(), PLANS.values(), strict=True)
     for ax, letter, (name, own), plan in found:
-        for colour, (method, style) in enumerate(STYLES.items()):
+        for method, style in STYLES.items():
             some = own[method]
             order = np.argsort(some.features, kind="stable")  # a norm's path need not rise
-            x, y = some.column("fraction")[order], some.errors[order]
-            curve(ax, x, y, method, colour, style)
-        labelled(ax, f"({letter}) {name}", "fraction of features", "test error")
+            x, y = 100 * some.column("fraction")[order], 100 * some.errors[order]
+            curve(ax, x, y, method, COLOUR_OF[method], style)
+        labelled(ax, f"({letter}) {name}", "features used, %", "test error, %")
         ax.set_xscale("log")
         if not lab.quick:
-            ax.set_xlim(right=plan.drawn)
+            ax.set_xlim(right=100 * plan.drawn)
     return {"mixed-norm": figure}
 
 
@@ -265,6 +265,11 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     judge=judge,
+    captions={
+        "mixed-norm": "Test error against the share of all products that is used, logarithmic, on "
+        "StatLog, Pendigits and Isolet. ShareBoost falls first; without a penalty it rises again, "
+        "and the mixed norm ends as low."
+    },
     chosen="""
 ShareBoost *as published* is the paper's Algorithm 1, `as_published`, on columns over their largest
 magnitude, for at most 60 features. The penalty's weight is the one of 1e-6 to 1e-2, by powers of

@@ -366,6 +366,15 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     judge=judge,
+    captions={
+        "mnist-convergence": "Errors on MNIST against rounds, mean over seeds, whole and zoomed "
+        "in; stars are what the paper says: 1% after 75 rounds, 0.71% after 266, and 0.47% after "
+        "305 with deformed images.",
+        "mnist-templates": "The first 30 templates of the expanded model, each beside its mask, "
+        "and their columns of W, one row a template: blue is for a digit, red against it.",
+        "mnist-errors": "Test images that the expanded model of seed 0 gets wrong: what it says, "
+        "and in brackets the label.",
+    },
     details=table,
     needs=("matplotlib", "torch", "onnxruntime"),
     chosen="""

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots.axes import COLOURS
 from ..plots.images import draw_images, draw_templates
 from ..plots.weights import draw_sharing
-from .drawing import curve, labelled, panels
+from .drawing import COLOURS, GUIDE, curve, labelled, panels
 from .experiment import Row
 from .lab import Lab
 from .mnist_recipes import data_of
@@ -31,7 +30,9 @@ def draw(lab: Lab, rows: list[Row]) -> dict[str, Figure]:
 def convergence(rows: list[Row]) -> Figure:
     """Return Fig. 4: errors against rounds, whole and zoomed in."""
     figure = panels(1, 2)
-    for colour, model in enumerate(("expanded", "plain", "beyond")):
+    colours = {"expanded": 2, "plain": 6, "beyond": 4}
+    colours |= {"expanded, as published": 0, "plain, as published": 8}
+    for model, colour in colours.items():
         some = [r for r in rows if r.get("model") == model]
         rounds = sorted({r["round"] for r in some})
         for kind, style in (("train", "--"), ("test", "-")):
@@ -42,24 +43,28 @@ def convergence(rows: list[Row]) -> Figure:
                 continue
             for ax in figure.axes:
                 curve(ax, rounds, means, f"{model}, {kind}", colour, style)
+    zoomed = figure.axes[1]
+    for rounds_, level in ((305, 0.47), (266, 0.71), (75, 1.0)):
+        zoomed.plot(rounds_, level, "*", color=COLOURS[GUIDE], markersize=9)
+        zoomed.annotate(f"{level:g}%", (rounds_, level), (4, 4), textcoords="offset points")
+    zoomed.plot([], [], "*", color=COLOURS[GUIDE], label="what the paper says")
     labelled(figure.axes[0], "Convergence on MNIST", "rounds", "error, %")
-    labelled(figure.axes[1], "Zoomed in", "rounds", "error, %", legend=False)
-    for level in (0.47, 0.71):
-        figure.axes[1].axhline(level, color=COLOURS[5], linewidth=0.8, linestyle=":")
-    figure.axes[1].set_ylim(0.2, 2.0)
+    labelled(zoomed, "Zoomed in", "rounds", "error, %")
+    zoomed.set_ylim(0.2, 2.0)
     return figure
 
 
 def leading(templates: list[dict[str, Any]]) -> Figure:
     """Return Fig. 5: the first templates with their masks, and their columns of W."""
-    figure = panels(1, 2, size=(5.6, 5.0))
+    figure = panels(1, 2, size=(4.6, 4.8))
     left, right = figure.axes
     pairs = [(np.array(one["template"]), np.outer(one["down"], one["across"])) for one in templates]
-    draw_templates(left, pairs, across=6)
+    draw_templates(left, pairs, across=4)
     left.set_title(f"(a) Leading {len(templates)} selected features")
     W = np.array([one["weights"] for one in templates])
     draw_sharing(right, W, range(W.shape[1]))
     labelled(right, "(b) Corresponding columns of W", "digit", "feature", legend=False)
+    figure.colorbar(right.images[0], ax=right, label="weight over its feature's largest")
     return figure
 
 

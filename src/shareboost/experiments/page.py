@@ -28,7 +28,9 @@ def text_of(lab: Lab, experiment: Experiment, rows: list[Row], pictures: Iterabl
     lines += ["| the paper claims | there | here | verdict |", "|---|---|---|---|"]
     lines += [f"| {c.claim} | {c.paper} | {c.measured} | **{c.verdict}** |" for c in claims]
     lines += ["", *([details.strip(), ""] if details else [])]
-    lines += [*(f"![{name}]({name})" for name in pictures), ""]
+    for name in pictures:
+        caption = experiment.captions[name.removesuffix(".png")]
+        lines += [f"![{caption}]({name})", "", f"*{caption}*", ""]
     lines += [experiment.chosen.strip(), ""]
     if lab.quick:
         lines += ["A quick run, on samples: its figures say that it works, and no more.", ""]

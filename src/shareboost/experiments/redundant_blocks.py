@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..datasets import make_redundant_blocks
-from ..plots.axes import COLOURS
 from ..pools import Columns
 from ..rivals import MixedNormClassifier
 from .both_examples import (
@@ -19,7 +18,7 @@ from .both_examples import (
     L2,
     MIXED,
     SHARE,
-    SHOWN,
+    STYLES,
     listed,
     means,
     of_example,
@@ -28,7 +27,7 @@ from .both_examples import (
     sizes,
     spreads,
 )
-from .drawing import curve, labelled
+from .drawing import COLOUR_OF, COLOURS, GUIDE, curve, labelled
 from .experiment import Claim, Row, verdict
 from .lab import Lab
 
@@ -133,14 +132,14 @@ def draw(ax: Any, rows: list[Row]) -> None:
     """Draw the features needed against the number of blocks."""
     own = of_example(rows, EXAMPLE)
     ss = sizes(own)
-    for method, colour, style in SHOWN:
-        curve(ax, ss, means(own, method, EVEN), method, colour, style)
+    for method, style in STYLES.items():
+        curve(ax, ss, means(own, method, EVEN), method, COLOUR_OF[method], style)
     for kind, style in ((GROWING, "x:"), (FIXED, "+:")):
         if found := means(own, MIXED, kind):
-            look = {"fmt": style, "color": COLOURS[3], "alpha": 0.6}
+            look = {"fmt": style, "color": COLOURS[COLOUR_OF[MIXED]], "alpha": 0.6}
             label = f"{MIXED}, {kind}"
             ax.errorbar(ss, found, spreads(own, MIXED, kind), label=label, **look)
-    curve(ax, ss, [s * BITS for s in ss], "all columns", 5, "--")
+    curve(ax, ss, [s * BITS for s in ss], "all columns", GUIDE, "--")
     labelled(ax, "Redundant blocks", "blocks s", "features for the loss of one block")
 
 

@@ -20,7 +20,7 @@ from .both_examples import (
     L2,
     MIXED,
     SHARE,
-    SHOWN,
+    STYLES,
     listed,
     means,
     of_example,
@@ -28,7 +28,7 @@ from .both_examples import (
     shareboost,
     sizes,
 )
-from .drawing import curve, labelled
+from .drawing import COLOUR_OF, GUIDE, curve, labelled
 from .experiment import Claim, Row, verdict
 from .lab import Lab
 
@@ -122,10 +122,10 @@ def draw(ax: Any, rows: list[Row]) -> None:
     """Draw the features needed against the number of classes."""
     own = of_example(rows, EXAMPLE)
     ks = sizes(own)
-    for method, colour, style in SHOWN:
-        curve(ax, ks, means(own, method), method, colour, style)
-    curve(ax, ks, [math.log2(k) for k in ks], "log2(k)", 5, ":")
-    curve(ax, ks, ks, "k", 5, "--")
+    for method, style in STYLES.items():
+        curve(ax, ks, means(own, method), method, COLOUR_OF[method], style)
+    curve(ax, ks, [math.log2(k) for k in ks], "log2(k)", GUIDE, ":")
+    curve(ax, ks, ks, "k", GUIDE, "--")
     labelled(ax, "Shared bits", "classes k", "features for zero training error")
 
 

@@ -16,7 +16,7 @@ from ..bounds import sparsity_rounds
 from ..losses import LogisticLoss
 from ..pools import Columns
 from ..rivals import MixedNormClassifier
-from .drawing import curve, labelled, panels
+from .drawing import COLOUR_OF, GUIDE, curve, labelled, panels
 from .experiment import Claim, Row, verdict
 from .lab import Lab
 from .samples import sample
@@ -24,6 +24,7 @@ from .samples import sample
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+PUBLISHED = "ShareBoost, as published"
 ROUNDS = {"pendigits": 16, "satimage": 36, "isolet": 60}
 DENSE, MIXED = "dense fits", "mixed norm"  # where W* come from
 L2_WEIGHTS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)
@@ -115,9 +116,9 @@ def draw(rows: list[Row]) -> Figure:
     figure = panels(1, len(names))
     for ax, name in zip(figure.axes, names, strict=True):
         losses, stars = _of_data(rows, name)
-        curve(ax, range(1, len(losses)), losses[1:], "ShareBoost", 0, "o-")
+        curve(ax, range(1, len(losses)), losses[1:], PUBLISHED, COLOUR_OF[PUBLISHED], "o-")
         T = np.geomspace(1, 1e6, 60).tolist()
-        for source, colour, style in ((DENSE, 1, "--"), (MIXED, 2, "-")):
+        for source, colour, style in ((DENSE, GUIDE, "--"), (MIXED, COLOUR_OF["l∞/l1"], "-")):
             own = [star for star in stars if star["source"] == source]
             bound = [loss_bound(own, losses[0], t) for t in T]
             curve(ax, T, bound, f"bound, W* of {source}", colour, style)
