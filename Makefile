@@ -50,12 +50,10 @@ lint: .venv/installed-test
 
 install: .venv/installed-test
 
-# The tables of docs/defaults.md, figures.md, choosing.md, export.md and rivals.md.
+# The tables of docs/defaults.md, choosing.md, export.md and rivals.md.
 evidence: .venv/installed-bench
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/pool_defaults.py
-	$(BIN)/python benchmarks/figures.py
-	$(BIN)/python benchmarks/pools.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0

@@ -1,7 +1,7 @@
 """Accuracy that the package promises on real data; time and memory live in benchmarks/.
 
-The figures of the non-linear pools on all of MNIST are in docs/figures.md; here they run on
-some thousand rows, with limits that leave room for what fewer rows cost.
+The errors of the non-linear pools on all of MNIST are in docs/paper; here they run on some
+thousand rows, with limits that leave room for what fewer rows cost.
 """
 
 import numpy as np

@@ -167,7 +167,7 @@ EXPERIMENT = Experiment(
 The form of a piece, its scale and `alpha=2e-4` were chosen on held-out training rows
 ([defaults](../defaults.md)); `refit_tol=0.5, tol=1e-3` save time. The SVM's C and gamma are the
 best of {len(SVM_GRID)} pairs on a third of 15,000 training rows, held out; they lie around a pair
-whose test error had been printed before ([figures](../figures.md)). A seed draws the centres.
+whose test error had been printed before. A seed draws the centres.
 *As published*, a piece is the paper's: the columns, over their largest magnitude, where the centre
 is within the radius, and 0 elsewhere; no intercept, no penalty, refits to the minimum.
 """,
