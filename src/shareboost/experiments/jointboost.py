@@ -17,6 +17,7 @@ from .drawing import COLOUR_OF, curve, labelled, panels
 from .experiment import Claim, Experiment, Row, together, verdict
 from .lab import Lab
 from .model_curves import DATA, MUCH, SPARSE, Models, Race, listed, overfitting, wrong_rows
+from .published import STEPS, published
 from .samples import sample
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def _run(data: Dataset, n_features: int, repeat: int) -> dict[str, dict[str, Any
 
 def _published(data: Dataset, n_features: int) -> dict[str, Any]:
     """Return the path of the paper's Algorithm 1, to which stumps of any columns are in [0, 1]."""
-    return _path(ShareBoostClassifier.as_published(n_features, pool="stumps"), data)
+    return _path(published(n_features, pool="stumps"), data)
 
 
 def _path(clf: Any, data: Dataset) -> dict[str, Any]:
@@ -224,17 +225,17 @@ EXPERIMENT = Experiment(
         "jointboost-seconds": "Seconds of training against the number of stumps, for ShareBoost "
         "and JointBoost.",
     },
-    chosen="""\
-ShareBoost *as published* is the paper's Algorithm 1, `as_published`, with all thresholds and for at
-most 60 stumps. The other methods choose among the same stumps, up to 255 thresholds a column:
-ShareBoost without a penalty (`alpha=0`) and with its default one; JointBoost finds sets of classes
-by the best-first search (`search="forward"`). Everything else is a default: they were chosen on
-held-out training rows, of these data among others, for other pools than stumps; test errors of
-Isolet and Pendigits had been seen by then (docs/defaults.md). Models use up to 200 stumps, and
-without a penalty ShareBoost ends early where nothing is left to gain. The official splits are taken
-and no method draws anything at random, so errors have no spread over seeds. Two methods are
-compared row by row (McNemar's exact test, at 5%); a rise of the error counts as overfitting beyond
-twice its standard error. Times are medians of three runs in which the methods take turns, compiled
-before, on the CPU whatever the device: JointBoost knows no other. Both methods are of this library,
-where the paper ran JointBoost's published code.""",
+    chosen=f"""\
+ShareBoost *as published* is the paper's Algorithm 1, `as_published` ({STEPS}), with all thresholds
+and for at most {MOST_PUBLISHED} stumps. The other methods choose among the same stumps, up to 255
+thresholds a column: ShareBoost without a penalty (`alpha=0`) and with its default one; JointBoost
+finds sets of classes by the best-first search (`search="forward"`). Everything else is a default:
+they were chosen on held-out training rows, of these data among others, for other pools than stumps;
+test errors of Isolet and Pendigits had been seen by then (docs/defaults.md). Models use up to 200
+stumps, and without a penalty ShareBoost ends early where nothing is left to gain. The official
+splits are taken and no method draws anything at random, so errors have no spread over seeds. Two
+methods are compared row by row (McNemar's exact test, at 5%); a rise of the error counts as
+overfitting beyond twice its standard error. Times are medians of three runs in which the methods
+take turns, compiled before, on the CPU whatever the device: JointBoost knows no other. Both methods
+are of this library, where the paper ran JointBoost's published code.""",
 )

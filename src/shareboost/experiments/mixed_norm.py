@@ -18,6 +18,7 @@ from .experiment import Claim, Experiment, Row, verdict
 from .lab import Lab
 from .model_curves import DATA, MUCH, SPARSE, Models, Race, listed, overfitting, wrong_rows
 from .penalty import chosen_alpha
+from .published import STEPS, published
 from .samples import sample
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def fitted_curve(lab: Lab, method: str, parameters: dict[str, Any], data: Datase
     if method == PUBLISHED:
         scaler = MaxAbsScaler().fit(X.astype(np.float64))
         X, X_test = (scaler.transform(rows.astype(np.float64)) for rows in (X, X_test))
-        clf = ShareBoostClassifier.as_published(device=lab.device, **parameters)
+        clf = published(device=lab.device, **parameters)
     elif method in (PLAIN, FROBENIUS):
         clf = ShareBoostClassifier(device=lab.device, **parameters)
     else:
@@ -270,16 +271,16 @@ EXPERIMENT = Experiment(
         "StatLog, Pendigits and Isolet. ShareBoost falls first; without a penalty it rises again, "
         "and the mixed norm ends as low."
     },
-    chosen="""
-ShareBoost *as published* is the paper's Algorithm 1, `as_published`, on columns over their largest
-magnitude, for at most 60 features. The penalty's weight is the one of 1e-6 to 1e-2, by powers of
-ten, with the least error on a random, stratified third of the training rows, held out, for at most
-150 features; the refit of the norm's features has the same. All else is a default: defaults were
-chosen on held-out training rows, these data and products among others, and test errors of Isolet
-and Pendigits had been seen by then (docs/defaults.md). There is nothing random in the fits, so
-there are no seeds to average over. A budget's model is the largest that is within it. Without a
-penalty ShareBoost ends early where nothing is left to gain. Two methods are compared row by row
-(McNemar's exact test, at 5%); a rise of the error counts as overfitting beyond twice its standard
-error.
+    chosen=f"""
+ShareBoost *as published* is the paper's Algorithm 1, `as_published` ({STEPS}), on columns over
+their largest magnitude, for at most {MOST_PUBLISHED} features. The penalty's weight is the one of
+1e-6 to 1e-2, by powers of ten, with the least error on a random, stratified third of the training
+rows, held out, for at most 150 features; the refit of the norm's features has the same. All else is
+a default: defaults were chosen on held-out training rows, these data and products among others, and
+test errors of Isolet and Pendigits had been seen by then (docs/defaults.md). There is nothing
+random in the fits, so there are no seeds to average over. A budget's model is the largest that is
+within it. Without a penalty ShareBoost ends early where nothing is left to gain. Two methods are
+compared row by row (McNemar's exact test, at 5%); a rise of the error counts as overfitting beyond
+twice its standard error.
 """,
 )

@@ -26,6 +26,7 @@ from .mnist_recipes import (
     words_of,
 )
 from .mnist_rivals import NEAREST, OWN, SHAPE, VIRTUAL
+from .published import STEPS
 from .run_times import compiled
 from .samples import sample
 from .spread import in_words
@@ -402,7 +403,9 @@ changed, it and the expanded model are compared on images that were not tested b
 MNIST's training images, drawn with a fixed seed, after training on the others; and Chars74K's.
 
 The exact paper is `as_published` with the paper's pool: margin 1, no intercept, no penalty and
-weights refit to the minimum.
+"""
+    + STEPS
+    + """.
 
 Multiply-adds are those of convolutions, masks and scores. 305 templates of 7 x 7 at all 22 x 22
 places alone are 7.2 million; the paper's count of 3.3 million must leave places out. Templates

@@ -18,6 +18,7 @@ from ..datasets import Dataset, deform, deskew, edges
 from ..pools import Templates
 from .lab import Lab
 from .learned_templates import Lessons, features_of, learn
+from .published import published
 from .samples import sample
 
 SHOWN = 30  # templates of Fig. 5
@@ -77,7 +78,7 @@ class Recipe:
         shape = (SIDE, SIDE, self.directions) if self.directions else None
         pool = Templates(image_shape=shape, random_state=seed, templates=templates, **self.pool)
         if self.published:
-            return ShareBoostClassifier.as_published(n, pool=pool, device=device)
+            return published(n, pool=pool, device=device)
         parameters = {"alpha": 1e-4, **self.parameters, "device": device}
         return ShareBoostClassifier(n, pool=pool, exclude=exclude, **parameters)
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import MaxAbsScaler
 
-from .. import ShareBoostClassifier
 from ..bounds import sparsity_rounds
 from ..losses import LogisticLoss
 from ..pools import Columns
@@ -19,6 +18,7 @@ from ..rivals import MixedNormClassifier
 from .drawing import COLOUR_OF, GUIDE, curve, labelled, panels
 from .experiment import Claim, Row, verdict
 from .lab import Lab
+from .published import MOST_STEPS, published
 from .samples import sample
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def measure(lab: Lab) -> list[Row]:
         X = MaxAbsScaler().fit_transform(data.X_train.astype(np.float64))
         about = {"theorem": 2, "data": name}
         fit = partial(_run, X, data.y_train, ROUNDS[name], lab.device)
-        run = lab.part(f"{name} ShareBoost", fit, (X.shape, ROUNDS[name], "as published"))
+        run = lab.part(f"{name} ShareBoost", fit, (X.shape, ROUNDS[name], MOST_STEPS))
         rows += [{**about, "kind": "round", "rounds": t, **found} for t, found in enumerate(run)]
         for source, stars in ((DENSE, _dense_stars), (MIXED, _mixed_stars)):
             look = partial(stars, X, data.y_train)
@@ -55,7 +55,7 @@ def measure(lab: Lab) -> list[Row]:
 
 def _run(X: NDArray[np.float64], y: NDArray[Any], T: int, device: str | None) -> list[Row]:
     """Return the loss after every round, before the first too, and the score that chose."""
-    path = ShareBoostClassifier.as_published(T, device=device).fit(X, y).path_
+    path = published(T, device=device).fit(X, y).path_
     rounds = zip(path.losses.tolist(), path.scores.tolist(), strict=True)
     return [{"loss": path.start.loss}, *({"loss": loss, "score": score} for loss, score in rounds)]
 

@@ -1,0 +1,16 @@
+"""The paper's Algorithm 1 on data of full size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import ShareBoostClassifier
+
+# A minimum lies far away, or nowhere, where rows are nearly separated.
+MOST_STEPS = 2000
+STEPS = f"refits to the minimum, of {MOST_STEPS:,} steps at most"
+
+
+def published(n_features: int, **parameters: Any) -> ShareBoostClassifier:
+    """Return ``as_published`` whose refits end after ``MOST_STEPS``."""
+    return ShareBoostClassifier.as_published(n_features, max_iter=MOST_STEPS, **parameters)
