@@ -170,6 +170,7 @@ The form of a piece, its scale and `alpha=2e-4` were chosen on held-out training
 best of {len(SVM_GRID)} pairs on a third of 15,000 training rows, held out; they lie around a pair
 whose test error had been printed before. A seed draws the centres.
 *As published*, a piece is the paper's: the columns, over their largest magnitude, where the centre
-is within the radius, and 0 elsewhere; no intercept, no penalty, {STEPS}.
+is within the radius, and 0 elsewhere; no intercept, no penalty,
+{STEPS}. It is measured where there is a GPU.
 """,
 )
