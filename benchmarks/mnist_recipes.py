@@ -22,7 +22,7 @@ import numpy as np
 from shareboost.datasets import load_dataset
 from shareboost.experiments import Lab
 from shareboost.experiments.learned_templates import Lessons
-from shareboost.experiments.mnist_recipes import BEYOND, Recipe
+from shareboost.experiments.mnist_recipes import BEYOND, Recipe, parts
 
 HELD_OUT = 10_000
 ROUNDS = (75, 150, 305)
@@ -97,9 +97,8 @@ RECIPES = {
 def held_out(recipe: Recipe, part: int, lab: Lab) -> dict[str, float]:
     """Return the errors on one part of a model trained on the others."""
     data = load_dataset("mnist")
-    order = np.random.default_rng(0).permutation(len(data.y_train))
-    held = order[part * HELD_OUT : (part + 1) * HELD_OUT]
-    kept = np.setdiff1d(order, held)
+    held = parts(len(data.y_train))[part]
+    kept = np.setdiff1d(np.arange(len(data.y_train)), held)
     started = time.perf_counter()
     clf = recipe.fit(data.X_train[kept], data.y_train[kept], 0, lab.device)
     seconds = time.perf_counter() - started

@@ -46,17 +46,31 @@ def test_a_record_tells_seconds_machine_and_version(tmp_path):
 
 
 def test_parts_of_other_code_are_told(tmp_path, monkeypatch):
+    changed = {"0000000": [], "0000001": ["rounds.py", "losses.py"]}
+    monkeypatch.setattr("shareboost.experiments.lab.changed_since", changed.get)
+    monkeypatch.setattr("shareboost.experiments.lab.revision", lambda: "0000000")
     lab = Lab("some", tmp_path)
     lab.part("one", lambda: 1)
+    assert lab.records["one"]["revision"] == "0000000"
     assert lab.stale() == []
-    lab.records["two"] = lab.records["one"] | {"revision": "0000001"}
+    lab.records["two"] = lab.records["one"] | {"revision": None, "committed_with": "0000001"}
     lab.records["three"] = lab.records["one"] | {"revision": None}
-    changed = {"0000001": ["rounds.py", "losses.py"]}
-    monkeypatch.setattr("shareboost.experiments.lab.changed_since", changed.get)
+    lab.records["four"] = lab.records["one"] | {"revision": "0000000+"}
     assert lab.stale() == [
-        "1 of 3 parts were measured at 0000001; 2 files of the library differ since",
-        "1 of 3 parts were measured at a revision that is not known",
+        "1 of 4 parts were measured at 0000001; 2 files of the library differ since",
+        "1 of 4 parts were measured at a revision that is not known",
+        "1 of 4 parts were measured at 0000000+, with changes that were not committed",
     ]
+
+
+def test_parts_that_nobody_asks_for_are_forgotten(tmp_path):
+    first = Lab("some", tmp_path)
+    first.part("old", lambda: 1)
+    first.part("kept", lambda: 2)
+    later = Lab("some", tmp_path)
+    later.part("kept", lambda: 3)
+    later.forget_others()
+    assert list(Lab("some", tmp_path).records) == list(later.records) == ["kept"]
 
 
 def test_searches_that_ended_early_are_recorded_and_other_warnings_shown(tmp_path):

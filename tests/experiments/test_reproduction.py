@@ -24,12 +24,18 @@ DATA = {
     "sharing": ("chars",),
     "mixed-norm": ("satimage", "pendigits", "isolet"),
     "jointboost": ("satimage", "pendigits", "isolet"),
-    "mnist": ("mnist",),
+    "mnist": ("mnist", "chars"),
     "pieces": ("mnist",),
 }
 
 
 CHEAP = ("examples", "guarantee")
+
+
+@pytest.fixture(autouse=True)
+def of_this_code(monkeypatch):
+    """Let no part be of other code, whatever was changed in this checkout."""
+    monkeypatch.setattr(Lab, "stale", lambda lab: [])
 
 
 @pytest.mark.parametrize(
@@ -143,3 +149,10 @@ def test_a_claim_holds_whole_in_part_or_not():
     assert verdict(True, False) is verdict(True, True) is Verdict.HOLDS
     assert verdict(False, True) is Verdict.IN_PART
     assert verdict(False, False) is Verdict.FAILS
+
+
+def test_a_program_that_is_missing_is_named_before_any_work(tmp_path, monkeypatch):
+    need_data_set("mnist")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(OSError, match="the program gcc, which is not installed"):
+        reproduce("mnist", tmp_path, quick=True)

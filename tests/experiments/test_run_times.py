@@ -38,12 +38,6 @@ def test_exported_c_predicts_as_the_classifier():
     assert [predict(row) for row in X[300:320]] == clf.predict(X[300:320]).tolist()
 
 
-def test_without_a_compiler_it_says_so(monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(OSError, match="need gcc"):
-        run_times.compiled(None)
-
-
 def test_the_nearest_are_those_of_scikit_learn():
     X, y = load_digits(return_X_y=True)
     predict = run_times.nearest(X[:500], y[:500])

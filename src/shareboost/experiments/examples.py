@@ -47,9 +47,8 @@ EXPERIMENT = Experiment(
     judge=judge,
     captions={
         "examples": "Features that each method needs on section 6's examples. Left: for zero "
-        "training error on shared bits, against the number of classes; l1 and l2 follow k, "
-        "ShareBoost follows log2(k). Right: for the loss of one block, against the number of "
-        "blocks; ShareBoost stays at 4, the mixed norm uses all columns."
+        "training error on shared bits, against the number of classes, between log2(k) and k. "
+        "Right: for the loss of one block, against the number of blocks."
     },
     chosen=f"""
 Training data alone: the examples have no other. Of every convex method the whole path of its

@@ -56,6 +56,8 @@ class Experiment:
         Returns Markdown to stand below the claims: a table.
     needs : tuple of str
         Packages beside those that the library depends on.
+    programs : tuple of str
+        Programs that are called.
     """
 
     title: str
@@ -67,6 +69,7 @@ class Experiment:
     chosen: str
     details: Callable[[list[Row]], str] = lambda rows: ""
     needs: tuple[str, ...] = ("matplotlib",)
+    programs: tuple[str, ...] = ()
 
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:

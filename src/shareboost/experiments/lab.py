@@ -22,7 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import __version__
 from ..datasets import Dataset, load_dataset
 from ..validation import on_host
-from .provenance import changed_since, machine, revision
+from .provenance import CHANGED, changed_since, machine, revision
 
 Record = dict[str, Any]
 
@@ -62,6 +62,8 @@ class Lab:
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.records.update(self._kept())
+        self._revision = revision()  # of the code that was imported, whatever happens later
+        self._asked: set[str] = set()
 
     @property
     def file(self) -> Path:
@@ -101,6 +103,7 @@ class Lab:
         What was measured with other settings, whatever tells them apart when printed, is
         measured again.
         """
+        self._asked.add(key)
         record = self.records.get(key)
         asked = None if settings is None else repr(settings)
         if record is None or record["settings"] != asked:
@@ -116,11 +119,15 @@ class Lab:
                 "machine": machine(self.device),
                 "device": self.device,
                 "version": __version__,
-                "revision": revision(),
+                "revision": self._revision,
                 "date": f"{datetime.now(UTC):%Y-%m-%d}",
             }
             self._save(key)
         return self.records[key]["value"]
+
+    def machines(self, start: str) -> set[str]:
+        """Return the machines that measured the parts whose keys start so."""
+        return {record["machine"] for key, record in self.records.items() if key.startswith(start)}
 
     def measures_slow(self, key: str) -> bool:
         """Return whether a part that takes hours without a GPU is measured now, or was before."""
@@ -128,15 +135,16 @@ class Lab:
         return self.quick or on_gpu or key in self.records
 
     def stale(self) -> list[str]:
-        """Return what is measured with other code than this, a line for each revision."""
-        lines, now = [], revision()
-        counts = Counter(record.get("revision") for record in self.records.values())
+        """Return what was measured with other code than this, a line for each revision."""
+        lines = []
+        counts = Counter(revision_of(record) for record in self.records.values())
         for measured, n in counts.items():
-            if measured is not None and measured == now:
-                continue
             which = f"{n} of {len(self.records)} parts were measured at "
             if measured is None:
                 lines.append(f"{which}a revision that is not known")
+                continue
+            if measured.endswith(CHANGED):
+                lines.append(f"{which}{measured}, with changes that were not committed")
                 continue
             try:
                 files = changed_since(measured)
@@ -146,6 +154,11 @@ class Lab:
             if files:
                 lines.append(f"{which}{measured}; {len(files)} files of the library differ since")
         return lines
+
+    def forget_others(self) -> None:
+        """Drop the parts that nobody has asked for: those of methods that are gone."""
+        self.records = {key: self.records[key] for key in self.records if key in self._asked}
+        self._write(self.records)
 
     def _kept(self) -> dict[str, Record]:
         """Return the parts in the file."""
@@ -169,12 +182,21 @@ class Lab:
 
     def _save(self, key: str) -> None:
         """Add a part to the file, which another process may have written to meanwhile."""
-        parts = {**self._kept(), key: self.records[key]}
+        self._write({**self._kept(), key: self.records[key]})
+
+    def _write(self, parts: dict[str, Record]) -> None:
+        """Write the file of parts."""
         lines = [f"{json.dumps(name)}: {json.dumps(part)}" for name, part in parts.items()]
         text = ",\n".join(lines)  # a line a part
         new = self.file.with_suffix(f".{os.getpid()}.new")
         new.write_text(f'{{"quick": {json.dumps(self.quick)}, "parts": {{\n{text}\n}}}}\n')
         new.replace(self.file)
+
+
+def revision_of(record: Record) -> str | None:
+    """Return the revision that a part was measured at, or else the one it was committed with."""
+    found: str | None = record.get("revision") or record.get("committed_with")
+    return found
 
 
 @contextmanager

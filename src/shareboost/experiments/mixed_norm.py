@@ -268,8 +268,7 @@ EXPERIMENT = Experiment(
     judge=judge,
     captions={
         "mixed-norm": "Test error against the share of all products that is used, logarithmic, on "
-        "StatLog, Pendigits and Isolet. ShareBoost falls first; without a penalty it rises again, "
-        "and the mixed norm ends as low."
+        "StatLog, Pendigits and Isolet, for ShareBoost and the mixed norm."
     },
     chosen=f"""
 ShareBoost *as published* is the paper's Algorithm 1, `as_published` ({STEPS}), on columns over

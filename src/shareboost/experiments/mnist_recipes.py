@@ -100,6 +100,11 @@ BEYOND = Recipe(
 )
 
 
+def parts(n: int) -> list[Array]:
+    """Return training images in six parts, drawn: recipes are compared on the first two."""
+    return np.array_split(np.random.default_rng(0).permutation(n), 6)
+
+
 def trained(lab: Lab, data: Dataset, recipe: Recipe, seed: int) -> dict[str, Any]:
     """Return errors along the rounds, what is misclassified, and the first templates."""
     started = time.perf_counter()

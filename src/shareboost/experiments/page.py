@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from .experiment import Experiment, Row, Verdict
-from .lab import Lab
+from .lab import Lab, revision_of
 
 _HEAD = """# The paper, reproduced
 
@@ -45,7 +45,9 @@ def _effort(lab: Lab) -> list[str]:
     spent: dict[str, list[float]] = defaultdict(list)
     for record in lab.records.values():
         option = f", `--device {record['device']}`" if record["device"] else ""
-        when = f", at {record['revision']} on {record['date']}" if record.get("revision") else ""
+        at = "committed with" if "committed_with" in record else "at"
+        revision = revision_of(record)
+        when = f", {at} {revision} on {record['date']}" if revision else ""
         spent[record["machine"] + option + when].append(record["seconds"])
     lines = [
         f"- {machine}: {sum(times):.0f} s for {counted(len(times), 'part')}"

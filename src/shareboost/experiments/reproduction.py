@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
@@ -79,11 +80,12 @@ def reproduce(
     folder, data = Path(folder), None if data is None else Path(data)
     if data is not None and not data.is_dir():
         raise FileNotFoundError(f"data={str(data)!r} is not a folder.")
-    _check_tools(found.needs, device)
+    _check_tools(found.needs, found.programs, device)
     if fresh:
         (folder / f"{name}.json").unlink(missing_ok=True)
     lab = Lab(name, folder, quick, device, data, say)
     rows = found.measure(lab)
+    lab.forget_others()
     for line in lab.stale():
         say(f"{line}. --fresh measures all again.")
     written = Written(
@@ -102,8 +104,11 @@ def reproduce(
     return written
 
 
-def _check_tools(needs: Iterable[str], device: str | None) -> None:
+def _check_tools(needs: Iterable[str], programs: Iterable[str], device: str | None) -> None:
     """Raise now what would end a long run at its first figure or fit."""
+    for program in programs:
+        if shutil.which(program) is None:
+            raise OSError(f"This needs the program {program}, which is not installed.")
     for package in (*needs, *(() if device is None else ("torch",))):
         try:
             import_module(package)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import io
-import shutil
 import subprocess
 import tempfile
 import time
@@ -50,8 +49,6 @@ def milliseconds(predictors: Mapping[str, Predictor], X: Array) -> dict[str, flo
 
 def compiled(clf: Any) -> Predictor:
     """Return a fitted classifier as its exported C, compiled for this processor."""
-    if shutil.which(COMPILER[0]) is None:
-        raise OSError(f"Run times of exported C need {COMPILER[0]}, and it is not installed.")
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "model.h").write_text(to_c(clf))
         code = '#include "model.h"\nint predict(const float *x) { return shareboost_predict(x); }\n'

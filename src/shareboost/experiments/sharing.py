@@ -254,8 +254,7 @@ EXPERIMENT = Experiment(
     judge=judge,
     captions={
         "sharing": "Features needed for test errors of 20% and 8% on Chars74K against the number "
-        "of classes, mean and spread over seeds; on the right the same on logarithmic axes. "
-        "One-vs-rest needs ever more than ShareBoost."
+        "of classes, mean and spread over seeds; on the right the same on logarithmic axes."
     },
     chosen=f"""\
 Both methods choose from the same pool, `Templates` with its defaults, but with {FULL.templates}
