@@ -15,10 +15,10 @@ TEXTS = [
     *sorted((DOCS / "how-to").glob("*.md")),
 ]
 UNITS = r"%|ns|µs|ms|s|seconds?|minutes?|hours?|[KMG]iB|[kMG]B|kilobytes?|times"
-FIGURE = re.compile(rf"(?<![\w.,=-])(\d[\d,]*(?:\.\d+)?) ?(?:{UNITS})(?![\w=])")
-NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+FIGURE = re.compile(rf"(?<![\w.,=-])(\d[\d,]*(?:\.\d+)?) ?({UNITS})(?![\w=])")
+NUMBER = r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?"
 # A paragraph that tells its revision is where the figure stands.
-MEASURED_HERE = re.compile(r"\brevision [0-9a-f]{7}\b")
+MEASURED_HERE = re.compile(r"\brevision\s+[0-9a-f]{7}\b")
 GIVEN = {"0%", "95%", "100%"}  # not measured
 
 
@@ -36,14 +36,20 @@ def results_linked(paragraph, page):
     return [file for file in files if file not in TEXTS and file.is_file()]
 
 
-def holds(text, figure):
-    """Return whether a number of a text is that figure, but for its rounding."""
-    figure = figure.replace(",", "")
+def holds(file, figure, unit):
+    """Return whether a result is that figure, but for its rounding.
+
+    Of pages the tables count, and percents there have their sign; other files hold shares.
+    """
+    text = file.read_text()
+    percent = unit == "%"
+    if file.suffix == ".md":
+        text = "\n".join(re.findall(r"^\|.*$", text, flags=re.M))
+    found = re.findall(NUMBER + ("%" if percent and file.suffix == ".md" else ""), text)
+    factor = 100 if percent and file.suffix != ".md" else 1
     decimals = len(figure.partition(".")[2])
-    numbers = (float(found.replace(",", "")) for found in NUMBER.findall(text))
-    # Shares are percents in texts, and seconds may be milliseconds.
-    sizes = (number * factor for number in numbers for factor in (1, 100, 1000, 0.001))
-    return any(f"{size:.{decimals}f}" == figure for size in sizes)
+    numbers = (factor * float(number.rstrip("%").replace(",", "")) for number in found)
+    return any(f"{number:.{decimals}f}" == figure.replace(",", "") for number in numbers)
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
@@ -52,23 +58,28 @@ def test_a_page_names_no_figure_that_no_result_holds(page):
     for paragraph in paragraphs(page.read_text()):
         if MEASURED_HERE.search(paragraph):
             continue
-        figures = {match[1] for match in FIGURE.finditer(paragraph) if match[0] not in GIVEN}
+        figures = {match.groups() for match in FIGURE.finditer(paragraph) if match[0] not in GIVEN}
         files = results_linked(paragraph, page)
-        texts = [file.read_text() for file in files]
         missing += [
-            f"{figure} in “{' '.join(paragraph.split())[:80]}…” is not in "
+            f"{figure} {unit} in “{' '.join(paragraph.split())[:80]}…” is not in "
             + (", ".join(file.name for file in files) or "any file: nothing is linked to")
-            for figure in sorted(figures)
-            if not any(holds(text, figure) for text in texts)
+            for figure, unit in sorted(figures)
+            if not any(holds(file, figure, unit) for file in files)
         ]
     assert not missing, "\n".join(missing)
 
 
-def test_a_figure_is_found_but_for_its_rounding():
-    assert holds("took 0.857 s", "0.86")
-    assert holds("| 0.00527 |", "0.527")
-    assert not holds("took 0.847 s", "0.86")
-    assert not holds("1.86%", "0.86")
+def test_a_figure_is_found_but_for_its_rounding(tmp_path):
+    page, points = tmp_path / "results.md", tmp_path / "points.csv"
+    page.write_text("In 5 s.\n\n| 0.857 | 7.18% |\n")
+    points.write_text("error\n0.00527\n")
+    assert holds(page, "0.86", "s")
+    assert not holds(page, "0.85", "s")
+    assert not holds(page, "5", "s")  # in no table
+    assert holds(page, "7.2", "%")
+    assert not holds(page, "0.86", "%")
+    assert holds(points, "0.53", "%")
+    assert not holds(points, "0.005", "%")
 
 
 def test_a_figure_without_its_file_is_missed(tmp_path):
