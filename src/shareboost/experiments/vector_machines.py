@@ -27,7 +27,7 @@ SHIFTS = sorted(
     key=lambda shift: abs(shift[0]) + abs(shift[1]),
 )
 _ROWS = 1000  # of a kernel at a time
-_MOST_THREADS = 4  # a pair of MNIST's classes takes 2 GB
+_MOST_BYTES = 12e9  # of the kernels of pairs that are trained at a time
 
 
 class Kernel(NamedTuple):
@@ -92,9 +92,7 @@ def unit_rows(X: Array) -> Array:
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), np.float32(1e-12))
 
 
-def fit(
-    X: Array, y: Array, kernel: Kernel, C: float, places: Sequence[Array] | None = None
-) -> Machine:
+def fit(X: Array, y: Array, kernel: Kernel, C: float) -> Machine:
     """Return the support vector machine of all pairs of classes.
 
     Parameters
@@ -105,14 +103,11 @@ def fit(
     kernel : Kernel
     C : float
         As in ``SVC``.
-    places : sequence of ndarray, optional
-        Of the rows that the machine of each pair is trained on; else all of its two classes.
     """
     X = unit_rows(X)
     classes = np.unique(y)
     pairs = list(combinations(classes, 2))
-    if places is None:
-        places = [np.flatnonzero((y == low) | (y == high)) for low, high in pairs]
+    places = [np.flatnonzero((y == low) | (y == high)) for low, high in pairs]
 
     def of_pair(own: Array) -> tuple[Array, Array, float]:
         rows = X[own]
@@ -122,7 +117,8 @@ def fit(
         found = SVC(kernel="precomputed", C=C, cache_size=1000).fit(gram, y[own])
         return own[found.support_], found.dual_coef_[0], float(found.intercept_[0])
 
-    found = in_threads(of_pair, places, _MOST_THREADS)
+    largest = max(len(own) for own in places)
+    found = in_threads(of_pair, places, max(1, int(_MOST_BYTES / (8 * largest**2))))
     support = np.unique(np.concatenate([own for own, _, _ in found]))
     weights = np.zeros((len(support), len(pairs)), dtype=np.float32)
     for pair, (own, coefficients, _) in enumerate(found):
@@ -134,8 +130,8 @@ def fit(
 def fit_virtual(first: Machine, X: Array, y: Array, C: float) -> tuple[Machine, int]:
     """Return a machine trained on the support vectors of another, moved; and their number.
 
-    Each pair of classes has the vectors that support it, at all places of ``with_shifts``, as
-    DeCoste and Schoelkopf do.
+    Each pair of classes has all support vectors of both, at all places of ``with_shifts``. DeCoste
+    and Schoelkopf take those of the machine itself, which has one class against all others.
 
     Parameters
     ----------
@@ -150,14 +146,9 @@ def fit_virtual(first: Machine, X: Array, y: Array, C: float) -> tuple[Machine, 
     D. DeCoste, B. Schoelkopf, "Training invariant support vector machines", Machine Learning 46
     (2002).
     """
-    n, side = len(first.support), math.isqrt(X.shape[1])
-    moved = with_shifts(X[first.support].reshape(n, side, side)).reshape(-1, side * side)
-    copies = len(moved) // n
-    places = [
-        (np.flatnonzero(own)[:, None] + n * np.arange(copies)).ravel() for own in first.weights.T
-    ]
-    labels = np.tile(y[first.support], copies)
-    return fit(moved, labels, first.kernel, C, places), len(moved)
+    side = math.isqrt(X.shape[1])
+    moved = with_shifts(X[first.support].reshape(-1, side, side)).reshape(-1, side * side)
+    return fit(moved, np.tile(y[first.support], len(SHIFTS)), first.kernel, C), len(moved)
 
 
 def choose(
