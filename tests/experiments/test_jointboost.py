@@ -100,7 +100,7 @@ def test_figures_have_a_panel_a_data_set_and_a_curve_a_method(tmp_path):
             assert [line.get_label() for line in ax.lines] == list(all_of)
         figure.savefig(tmp_path / f"{name}.png")
     first = figures["jointboost"].axes[0].lines[0]
-    np.testing.assert_allclose(first.get_xdata(), FEATURES / 10)  # the paper's axis, in percent
+    np.testing.assert_allclose(first.get_xdata(), FEATURES)
     np.testing.assert_allclose(first.get_ydata(), 100 * falling(10))
 
 

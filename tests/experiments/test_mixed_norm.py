@@ -123,7 +123,7 @@ def test_dense_models_are_compared_within_the_features_of_the_norm_s_largest():
 
 
 def test_overfitting_is_judged_beyond_chance_and_the_penalty_where_there_is_any():
-    assert verdicts(published=[0.5, 0.3, 0.2, 0.19, 0.2])[15:] == [Verdict.FAILS]
+    assert verdicts(plain=[0.5, 0.3, 0.2, 0.19, 0.2])[15:] == [Verdict.FAILS]
     assert verdicts(frobenius=BETTER[PLAIN])[15:] == [Verdict.HOLDS, Verdict.FAILS]
 
 

@@ -172,7 +172,7 @@ def judge(rows: list[Row]) -> list[Claim]:
         _penalised(models),
         _dense(models),
         *overfitting(
-            {name: own[PUBLISHED] for name, own in models.items()},
+            {name: own[PLAIN] for name, own in models.items()},
             {name: own[FROBENIUS] for name, own in models.items()},
         ),
     ]

@@ -177,7 +177,7 @@ def overfitting(plain: Mapping[str, Models], penalised: Mapping[str, Models]) ->
     mended = [not penalised[name].overfits for name in plain if over[name]]
     claims = [
         Claim(
-            "When more features are allowed, ShareBoost starts to overfit",
+            "When more features are allowed, ShareBoost without a penalty starts to overfit",
             "a curve, no number",
             _ends(plain),
             verdict(all(over.values()), any(over.values())),
