@@ -30,6 +30,7 @@ def draw(lab: Lab, rows: list[Row]) -> dict[str, Figure]:
 def convergence(rows: list[Row]) -> Figure:
     """Return Fig. 4: errors against rounds, whole and zoomed in."""
     figure = panels(1, 2)
+    whole, zoomed = figure.axes
     colours = {"expanded": 2, "plain": 6, "beyond": 4}
     colours |= {"expanded, as published": 0, "plain, as published": 8}
     for model, colour in colours.items():
@@ -41,10 +42,8 @@ def convergence(rows: list[Row]) -> Figure:
             ]
             if not means or (kind == "train" and model != "expanded"):
                 continue
-            whole, zoomed = figure.axes
             curve(whole, rounds, means, f"{model}, {kind}", colour, style)
             curve(zoomed, rounds, means, "_the same", colour, style)  # not named twice
-    whole, zoomed = figure.axes
     for rounds_, level in ((305, 0.47), (266, 0.71), (75, 1.0)):
         zoomed.plot(rounds_, level, "*", color=COLOURS[GUIDE], markersize=9)
         zoomed.annotate(f"{level:g}%", (rounds_, level), (4, 4), textcoords="offset points")
