@@ -18,6 +18,7 @@ import numpy as np
 from shareboost import ShareBoostClassifier
 from shareboost.checkpoints.saved_run import SavedRun
 from shareboost.datasets import load_dataset
+from shareboost.experiments.provenance import stamp
 from shareboost.pools import Templates
 
 
@@ -44,6 +45,7 @@ def main(rounds, folder):
         size = file.stat().st_size
     # A round's clock runs on while the one before is put on disk.
     own = np.diff([0.0, *(round_.seconds for round_ in clf.path_.rounds)]) - [0.0, *saves[:-1]]
+    print(f"{stamp()}.\n")
     print("| rounds | a round, s | its checkpoint, s | share |")
     print("|---|---|---|---|")
     for part in np.array_split(np.arange(rounds), 4):

@@ -47,6 +47,7 @@ from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
+from shareboost.experiments.provenance import stamp
 from shareboost.pools import Columns
 
 BUDGETS = (5, 10, 20, 40)
@@ -280,6 +281,7 @@ if __name__ == "__main__":
     options = parser.parse_args()
     cells = compute(options)
     where = f"Held-out error (mean of {SEEDS} splits)" if options.held_out else "Test error"
+    print(f"{stamp()}.\n")
     print(f"{where} in % with {BUDGETS} columns.\n")
     table_of_errors(cells)
     print(f"\nProcessor seconds to select for all {BUDGETS}, on one thread.\n")

@@ -22,6 +22,7 @@ from sklearn.model_selection import train_test_split
 
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
+from shareboost.experiments.provenance import stamp
 from shareboost.pools import Columns
 
 BUDGETS = (5, 10, 20, 40)
@@ -131,6 +132,7 @@ if __name__ == "__main__":
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
+    print(f"{stamp()}.\n")
     print(f"Held-out error in % at {BUDGETS} features, mean of {options.repeats} splits.\n")
     for name in options.tables:
         table(*TABLES[name], options.repeats, options.jobs)

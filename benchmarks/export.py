@@ -28,6 +28,7 @@ from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
+from shareboost.experiments.provenance import stamp
 from shareboost.export import cost_report, quantization_loss, to_c, to_onnx
 from shareboost.pools import Templates
 
@@ -238,6 +239,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for name in set(arguments.table) - set(tables):
         parser.error(f"there is no table {name!r}: it takes {', '.join(tables)}")
+    print(f"{stamp()}.\n")
     with tempfile.TemporaryDirectory() as folder:
         for name in arguments.table or tables:
             tables[name](Path(folder), arguments.full)

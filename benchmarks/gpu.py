@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 import time
 from collections.abc import Callable
@@ -26,6 +24,7 @@ from sklearn.base import clone
 from shareboost import ShareBoostClassifier
 from shareboost.choice.select import Selector
 from shareboost.datasets import deform, load_dataset
+from shareboost.experiments.provenance import stamp
 from shareboost.pools import Pieces, Templates
 from shareboost.refit import Refit
 
@@ -185,11 +184,10 @@ def bandwidth(device: str) -> Figures:
 
 def machine(device: str) -> str:
     if device == "numpy":
-        return f"{os.cpu_count()} cores, {platform.machine()}, NumPy {np.__version__}"
+        return f"{stamp()}, NumPy {np.__version__}"
     import torch
 
-    name = torch.cuda.get_device_name(device) if device.startswith("cuda") else "processor"
-    return f"{name}, torch {torch.__version__}"
+    return f"{stamp(device)}, torch {torch.__version__}"
 
 
 def row(name: str, gpu: Figures, cpu: Figures) -> str:

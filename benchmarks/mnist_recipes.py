@@ -23,6 +23,7 @@ from shareboost.datasets import load_dataset
 from shareboost.experiments import Lab
 from shareboost.experiments.learned_templates import Lessons
 from shareboost.experiments.mnist_recipes import BEYOND, Recipe, parts
+from shareboost.experiments.provenance import stamp
 
 HELD_OUT = 10_000
 ROUNDS = (75, 150, 305)
@@ -118,6 +119,7 @@ def read(file: Path) -> list[dict[str, str]]:
 
 
 def table(rows: list[dict[str, str]]) -> None:
+    print(f"{stamp()}.\n")
     print("| recipe | parts | " + " | ".join(f"errors at {t}" for t in ROUNDS) + " | log loss |")
     print("|---" * (len(ROUNDS) + 3) + "|")
     for name in dict.fromkeys(row["recipe"] for row in rows):

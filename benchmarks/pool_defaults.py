@@ -17,6 +17,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
+from shareboost.experiments.provenance import stamp
 from shareboost.pools import Pieces, Stumps, Templates
 
 
@@ -107,6 +108,7 @@ def templates():
 
 if __name__ == "__main__":
     tables = {"stumps": stumps, "pieces": pieces, "templates": templates}
+    print(f"{stamp()}.")
     for name in sys.argv[1:] or tables:
         print(f"\n{name}\n")
         tables[name]()

@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_info
 from shareboost import ShareBoostClassifier
 from shareboost.comparison import error_curve
 from shareboost.datasets import load_dataset
+from shareboost.experiments.provenance import stamp
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
 from shareboost.rivals.norms import NORMS
 
@@ -193,6 +194,7 @@ def main() -> None:
     parser.add_argument("--ratios", nargs="+", type=float, default=[0.1, 0.01])
     parser.add_argument("--repeats", type=int, default=3)
     args = parser.parse_args()
+    print(f"{stamp()}.")
     wanted = args.only or ("errors", "norms", "rounds")
     if "errors" in wanted:
         errors()

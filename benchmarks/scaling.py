@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import warnings
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -31,6 +29,8 @@ from scaling_fits import COSTS, GRID, TERMS, Fit, coefficients, measured_fits, t
 from scaling_parts import TITLES, block_costs, cluster_costs
 from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
+
+from shareboost.experiments.provenance import stamp
 
 
 @contextmanager
@@ -122,10 +122,7 @@ def measured(quick: bool) -> dict[str, Any]:
             own = [work for work in grid if work.workers == n_workers]
             fits += measured_fits(client, own, 1 if quick else 3)
     found["evaluations"] = float(np.median([fit.evaluations / fit.work.features for fit in fits]))
-    machine = (
-        f"{os.cpu_count()} cores, {platform.machine()}, one thread a process; NumPy "
-        f"{np.__version__}, Dask {dask.__version__}."
-    )
+    machine = f"{stamp()}, one thread a process; NumPy {np.__version__}, Dask {dask.__version__}."
     return {"machine": machine, "costs": found, "fits": [asdict(fit) for fit in fits]}
 
 

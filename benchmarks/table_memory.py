@@ -20,6 +20,8 @@ from time import perf_counter
 
 import numpy as np
 
+from shareboost.experiments.provenance import stamp
+
 COMMAND = [sys.executable, "-c", "from shareboost.command import app; app()"]
 COMMANDS = ("fit", "predict", "report", "fit --test")
 N_CLASSES = 5
@@ -59,6 +61,7 @@ def measured(*words: str) -> tuple[float, float]:
 
 def main(options: argparse.Namespace) -> None:
     heads = [f"{name}, {unit}" for name in COMMANDS for unit in ("GB", "s")]
+    print(f"{stamp()}.\n")
     print(f"| table | file, GB | {' | '.join(heads)} |")
     print("|---" * (2 + len(heads)) + "|")
     with tempfile.TemporaryDirectory() as folder:

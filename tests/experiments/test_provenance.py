@@ -52,3 +52,9 @@ def test_without_git_there_is_no_revision(package, monkeypatch):
 def test_a_machine_is_named_by_its_processor():
     assert provenance.processor() in provenance.machine(None)
     assert provenance.machine(None).partition(" ")[0].isdigit()
+
+
+def test_a_stamp_tells_where_with_what_and_when(package):
+    found = provenance.stamp()
+    assert found.startswith(provenance.machine(None))
+    assert f"revision {provenance.revision()}, 20" in found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -40,6 +41,11 @@ def revision() -> str | None:
     if commit is None or _git("ls-files", "--error-unmatch", "__init__.py") is None:
         return None
     return commit + CHANGED * bool(_git("status", "--porcelain", "--", "."))
+
+
+def stamp(device: str | None = None) -> str:
+    """Return where, with which code and when something is measured, for the text beside it."""
+    return f"{machine(device)}, revision {revision()}, {datetime.now(UTC):%Y-%m-%d}"
 
 
 def changed_since(measured: str) -> list[str]:
