@@ -74,8 +74,8 @@ def convolutional() -> Any:
     )
 
 
-MULTILAYER = Recipe("Neural net, 7.6 million connections", perceptron, 1e-3, 30, 18)
-CONVOLUTIONAL = Recipe("Neural net, convolutional", convolutional, 3e-3, 30, 20)
+MULTILAYER = Recipe("Neural net, 7.6 million connections", perceptron, 1e-3, 300, 18)
+CONVOLUTIONAL = Recipe("Neural net, convolutional", convolutional, 3e-3, 300, 20)
 
 
 def multiply_adds(net: Any) -> int:
