@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from ..files import check_target, whole_file
 
@@ -25,11 +25,21 @@ def check_output(out: str, force: bool) -> None:
 def output(out: str, force: bool) -> Iterator[BinaryIO]:
     """Open a file to write, or stdout for ``-``."""
     if out == STDOUT:
-        yield sys.stdout.buffer
+        yield cast(BinaryIO, _Stdout())
         sys.stdout.buffer.flush()
         return
     with whole_file(out, force) as file:
         yield file
+
+
+class _Stdout:
+    """Takes all that is written: without a buffer (``python -u``) stdout may take a part."""
+
+    def write(self, data: bytes) -> int:
+        left = memoryview(data)
+        while left:
+            left = left[sys.stdout.buffer.write(left) :]
+        return len(data)
 
 
 @contextmanager

@@ -60,6 +60,24 @@ def test_compressed_files_give_the_same(frame, format_, compression, tmp_path):
     assert np.array_equal(read(path).X, read(plain).X)
 
 
+@pytest.mark.parametrize(
+    ("n_columns", "name"),
+    [(3_050, "c{}"), (300, "a name " * 10 + "{}"), (100_000, "a name that takes its bytes {}")],
+    ids=["many", "long", "longer than a block"],
+)
+@pytest.mark.parametrize("compression", ["", "gz"])
+def test_headers_may_be_long(n_columns, name, compression, tmp_path):
+    names = [name.format(j) for j in range(n_columns)]
+    X = np.arange(2 * n_columns).reshape(2, n_columns) / 8
+    rows = [",".join(map(str, [*row, label])) for row, label in zip(X, "ab", strict=True)]
+    text = "\n".join([",".join([*names, "species"]), *rows, ""])
+    path = tmp_path / ("wide.csv" + f".{compression}" * bool(compression))
+    path.write_bytes(gzip.compress(text.encode(), 1) if compression else text.encode())
+    found = read(path)
+    assert np.array_equal(found.X, X)
+    assert list(found.inputs.names) == names
+
+
 @pytest.mark.parametrize("compression", COMPRESSED)
 def test_a_torn_compressed_file_is_one_line(run, frame, compression, tmp_path, refused):
     plain = tmp_path / "iris.csv"

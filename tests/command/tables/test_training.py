@@ -119,5 +119,5 @@ def test_the_mark_of_utf_8_is_no_part_of_a_name(read):
 
 def test_a_row_that_is_too_long_is_told_as_such(read, small_blocks):
     columns = ",".join(f"a{j}" for j in range(5))
-    with pytest.raises(CommandError, match="a row of more than 64 bytes"):
-        read(f"{columns},y\n" + (",".join(["1" * 30] * 5) + ",0\n") * 9)
+    with pytest.raises(CommandError, match="a row of more than 208 bytes"):  # 32 a column
+        read(f"{columns},y\n" + (",".join(["1" * 60] * 5) + ",0\n") * 9)

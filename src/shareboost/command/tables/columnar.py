@@ -17,8 +17,9 @@ from ..errors import CommandError, listed
 from .libraries import pyarrow_for
 from .sources import Counted, Source
 
-# The longest row that can be read; pyarrow holds several blocks at a time.
+# The longest row that can be read, unless the header is long; pyarrow holds several at a time.
 BLOCK_BYTES = 2 << 20
+NUMBER_BYTES = 32  # that a number may take, and its separator
 # Numbers of a block of Parquet.
 BLOCK_CELLS = 1 << 20
 SEPARATORS = {"csv": ",", "tsv": "\t"}
@@ -51,6 +52,7 @@ class Columnar:
         self.source = source
         self._arrow = pyarrow_for("CSV, TSV and Parquet files")
         self.n_bytes = 0  # of the last pass, decompressed
+        self._block_bytes = BLOCK_BYTES
 
     def kinds(self) -> dict[str, bool]:
         """Return the names of the columns, and whether each holds text as far as its head tells."""
@@ -92,14 +94,19 @@ class Columnar:
     @contextmanager
     def _rows(self, stream: Counted, types: dict[str, Any]) -> Iterator[Any]:
         """Open the rows of a CSV file; without types they are guessed from its first block."""
-        csv = self._arrow.csv
-        _check_start(stream.peek(), self.source.name, self.source.format)
+        csv, start = self._arrow.csv, stream.peek()
+        _check_start(start, self.source.name, self.source.format)
+        separator = SEPARATORS[self.source.format]
+        header = start.partition(b"\n")[0]
+        # A block holds the header and a row of numbers, however many columns there are.
+        columns = header.count(separator.encode()) + 1
+        self._block_bytes = max(BLOCK_BYTES, len(header) + NUMBER_BYTES * columns)
         with (
             self._told(),
             csv.open_csv(
                 self._arrow.PythonFile(stream, mode="r"),
-                csv.ReadOptions(block_size=BLOCK_BYTES),
-                csv.ParseOptions(delimiter=SEPARATORS[self.source.format], newlines_in_values=True),
+                csv.ReadOptions(block_size=self._block_bytes),
+                csv.ParseOptions(delimiter=separator, newlines_in_values=True),
                 csv.ConvertOptions(column_types=types, include_columns=list(types)),
             ) as reader,
         ):
@@ -123,8 +130,8 @@ class Columnar:
                 ) from None
             if "straddling" in text:
                 raise CommandError(
-                    f"{name} has a row of more than {BLOCK_BYTES:,} bytes, or a quote that is not "
-                    "closed: Parquet and NPZ take rows of any length."
+                    f"{name} has a row of more than {self._block_bytes:,} bytes, or a quote that "
+                    "is not closed: Parquet and NPZ take rows of any length."
                 ) from None
             raise CommandError(f"{name} cannot be read: {text}") from None
         except UnicodeDecodeError as error:

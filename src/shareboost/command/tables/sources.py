@@ -45,6 +45,7 @@ MAGIC: dict[bytes, Callable[[Any], Any]] = {
     b"\x28\xb5\x2f\xfd": lambda file: _zstandard(file),
 }
 PEEKED = 1 << 14
+LONGEST_LINE = 1 << 26  # bytes that are looked through for the end of the header
 DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
@@ -63,11 +64,16 @@ class Counted:
             return self._next(size)
         n = len(self._start) if size < 0 else size
         found, self._start = self._start[:n], self._start[n:]
-        return found if size >= 0 else found + self._next(-1)
+        # A block that is not full would be taken for the last one.
+        return found + self._next(size if size < 0 else size - len(found))
 
     def peek(self) -> bytes:
-        """Return the first bytes, which the first ``read`` returns again."""
-        self._start = self._start or self._next(PEEKED)
+        """Return the first bytes, a whole line at least, which ``read`` returns again."""
+        while b"\n" not in self._start and len(self._start) < LONGEST_LINE:
+            more = self._next(PEEKED)
+            if not more:
+                break
+            self._start += more
         return self._start
 
     def _next(self, size: int) -> bytes:
