@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from threadpoolctl import threadpool_limits
 
-from shareboost import ShareBoostClassifier
+from shareboost import ShareBoostClassifier, ShareBoostCV
+from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
 
 
 @pytest.mark.parametrize(
@@ -148,6 +149,26 @@ def test_integer_weights_equal_repeated_rows(problem):
     b = clone(clf).fit(np.repeat(X, weight, 0), np.repeat(y, weight))
     assert np.array_equal(a.selected_, b.selected_)
     assert np.allclose(a.path_.losses, b.path_.losses, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ShareBoostClassifier(3),
+        ShareBoostCV(3, cv=2),
+        OneVsRestGreedyClassifier(3),
+        MixedNormClassifier(path=3),
+        JointBoostClassifier(3),
+    ],
+    ids=lambda estimator: type(estimator).__name__,
+)
+def test_classes_are_balanced_without_one_that_weighs_nothing(problem, estimator):
+    X, y = problem
+    weight = (y != 2).astype(float)
+    clf = estimator.set_params(class_weight="balanced").fit(X, y, sample_weight=weight)
+    kept = clone(clf).fit(X[y != 2], y[y != 2])
+    assert clf.classes_.tolist() == [0, 1, 2, 3]
+    assert clf.selected_.tolist() == kept.selected_.tolist()
 
 
 def test_class_weights_multiply_sample_weights(problem):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from .answers import StepWeights, given_back, labels_of, log_softmax, scores_of, softmax
 from .model import Model
 from .model_path import ModelPath, Step
+from .numbered_names import NumberedNames
 from .places import is_device_array, is_spread, place_of
 from .pools import Features, Pool, takes_nan
 from .validation import check_rows, on_host
@@ -82,7 +83,10 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
         """Return the names of the chosen columns, in the order chosen."""
         model = self._model()
-        names = _check_feature_names_in(self, input_features)
+        if input_features is None and not hasattr(self, "feature_names_in_"):
+            names: Sequence[str] = NumberedNames(self.n_features_in_)
+        else:
+            names = _check_feature_names_in(self, input_features)
         return np.asarray(model.features.names(names), dtype=object)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

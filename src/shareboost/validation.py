@@ -243,8 +243,17 @@ def class_weights(
                 f"class_weight names {sorted(unknown, key=str)}, which y does not hold: it "
                 f"takes the labels of y, {classes.tolist()}."
             )
-    factors = compute_class_weight(
-        class_weight, classes=classes, y=classes[index], sample_weight=weight
+    # A class whose rows all weigh nothing is no class to balance.
+    counted = weight > 0
+    present = np.unique(index[counted])
+    factors = np.zeros(len(classes))
+    factors[present] = compute_class_weight(
+        {q: class_weight.get(q, 1.0) for q in classes[present].tolist()}
+        if isinstance(class_weight, dict)
+        else class_weight,
+        classes=classes[present],
+        y=classes[index[counted]],
+        sample_weight=weight[counted],
     )
     if not factors[index[weight > 0]].max() > 0:
         raise ValueError(

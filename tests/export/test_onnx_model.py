@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from exported_pools import every_form
 from onnx_session import assert_onnx_answers, session
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 
-from shareboost import ShareBoostClassifier
-from shareboost.export import onnx_graph, to_onnx
+from shareboost import ShareBoostClassifier, load_model
+from shareboost.export import onnx_graph, to_c, to_js, to_onnx
 from shareboost.pools import Templates
 
 pytest.importorskip("onnx")
@@ -57,9 +57,26 @@ def test_a_model_tells_what_it_is(fitted_model):
     about = {prop.key: json.loads(prop.value) for prop in model.metadata_props}
     assert about == {
         "features": clf.path_.features.atom_names(clf.path_.input_names),
-        "inputs": [f"x{j}" for j in range(64)],
         "classes": list(range(10)),
     }
+
+
+def test_a_model_tells_the_names_of_its_columns_where_they_have_any(tmp_path):
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    clf = ShareBoostClassifier(2).fit(X, y)
+    about = {prop.key: json.loads(prop.value) for prop in to_onnx(clf).metadata_props}
+    assert about["inputs"] == list(X.columns)
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_loaded_model_is_exported_as_it_was(named, tmp_path):
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    clf = ShareBoostClassifier(3).fit(X if named else X.to_numpy(), y)
+    clf.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert to_onnx(loaded) == to_onnx(clf)
+    assert to_js(loaded) == to_js(clf)
+    assert to_c(loaded) == to_c(clf)
 
 
 def test_templates_under_several_masks_share_a_convolution(digits):

@@ -192,6 +192,14 @@ def test_images_of_several_channels_have_no_strokes(digits):
     assert data["images"]["strokes"] is None
 
 
+def test_a_model_that_chose_nothing_is_refused():
+    X, y = np.zeros((60, 4)), np.arange(60) % 3
+    clf = ShareBoostClassifier(3).fit(X, y)
+    assert clf.selected_.size == 0
+    with pytest.raises(ValueError, match="chose no feature .* no model to report"):
+        report_data(clf, X, y)
+
+
 def test_what_cannot_be_told_is_refused(clf, wine):
     with pytest.raises(ValueError, match="both or neither"):
         report_data(clf, *wine[2:], X_train=wine[0])

@@ -8,6 +8,7 @@ from functools import singledispatch
 from typing import Any
 
 from ..files import write_whole
+from ..numbered_names import are_numbered
 from . import javascript_code as code
 from .link import sigmoid_slope
 from .literals import floats, integers, label, label_type, number, strings
@@ -103,10 +104,9 @@ def _head(plan: Plan) -> str:
 def _constants(plan: Plan, names: list[str]) -> str:
     """Return the exported constants."""
     classes = ", ".join(map(label, plan.classes.tolist()))
-    numbered = plan.input_names == tuple(f"x{j}" for j in range(plan.n_inputs))
     inputs = (
         "Array.from({ length: nInputs }, (_, j) => `x${j}`)"
-        if numbered
+        if are_numbered(plan.input_names)
         else strings(plan.input_names)
     )
     return f"""\

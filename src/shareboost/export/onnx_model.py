@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import write_whole
+from ..numbered_names import are_numbered
 from .link import sigmoid_slope
 from .onnx_graph import add_probabilities, add_scores
 from .onnx_nodes import LOWEST_OPSET, Nodes
@@ -96,7 +97,9 @@ def _made(model: Any, opset: int) -> onnx.ModelProto:
         producer_version=__version__,
     )
     features = model._model().features.atom_names(plan.input_names)
-    about = {"features": features, "inputs": plan.input_names, "classes": labels.tolist()}
+    about = {"features": features, "classes": labels.tolist()}
+    if not are_numbered(plan.input_names):
+        about["inputs"] = list(plan.input_names)
     helper.set_model_props(made, {name: json.dumps(value) for name, value in about.items()})
     checker.check_model(made, full_check=True)
     return made

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..model import Model
+from ..numbered_names import NumberedNames
 from ..prediction import columns_read
 from . import labels
 from .errors import ModelFormatError
@@ -29,24 +29,6 @@ KEYS = (
 )
 LONGEST_TOLD = 300  # characters of another's error, which may hold a whole value
 MODEL_KEYS = ("chosen", "coef", "intercept", "cost", "iterations")
-
-
-class NumberedNames(Sequence[str]):
-    """The names x0, x1, ... of columns without any, made as they are asked for."""
-
-    def __init__(self, n: int):
-        self._numbers = range(n)
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        found = self._numbers[place]
-        return [f"x{i}" for i in found] if isinstance(found, range) else f"x{found}"
 
 
 def load_model(path: str | os.PathLike[str]) -> ShareBoostClassifier:

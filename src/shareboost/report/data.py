@@ -61,6 +61,11 @@ def report_data(
     labels = labels_of_rows(clf, X, y)
     train_labels = None if X_train is None else labels_of_rows(clf, X_train, y_train)  # type: ignore[arg-type]
     path = clf.path_
+    if not len(path):
+        raise ValueError(
+            f"clf chose no feature (it ended with {path.stop_reason}), so there is no model to "  # type: ignore[attr-defined]
+            "report: are all columns of X constant, or is tol too large?"
+        )
     own = int(np.flatnonzero(path.n_features <= clf.selected_.size)[-1])  # the classifier itself
     told = models_told(len(path), own)
     chosen = told.index(own)
