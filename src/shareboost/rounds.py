@@ -242,6 +242,8 @@ class Run:
             else:
                 rows.append(round_.atom)
             for out, into in round_.swaps:
+                if out not in rows.atoms:
+                    return None
                 rows.append(into)
                 rows.remove(rows.atoms.index(out))
             rounds.append(self._judged(replace(round_, validation=np.nan)))

@@ -20,11 +20,13 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import math
 import os
 import re
 import struct
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -36,6 +38,12 @@ _LENGTHS = struct.Struct("<IQ")  # version, length of the header
 _SUM_BYTES = 32
 # Types of one meaning on every machine: no objects, records or long doubles.
 _PLAIN = frozenset("?bBhHiIlLqQefdFDSUmM")
+
+# What a content that nobody wrote may raise.
+_IMPOSSIBLE = (
+    *(ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError),
+    *(TypeError, ValueError),
+)
 
 State = tuple[dict[str, Any], dict[str, NDArray[Any]]]
 Stamp = tuple[int, int, int]
@@ -164,12 +172,25 @@ class Checkpoint:
                 "another path, or delete the file."
             )
         data = body[_LENGTHS.size + length :]
-        header = json.loads(bytes(body[_LENGTHS.size : _LENGTHS.size + length]))
-        self._check_identity(header["identity"])
-        return header["values"], {
-            name: np.ndarray(shape, dtype, data, offset).copy()
-            for name, (dtype, shape, offset) in header["arrays"].items()
-        }
+        with self.whole():
+            header = json.loads(bytes(body[_LENGTHS.size : _LENGTHS.size + length]))
+            identity, values, arrays = (header[key] for key in ("identity", "values", "arrays"))
+            found = {name: _array(data, *about) for name, about in arrays.items()}
+            identity, values = dict(identity), dict(values)
+        self._check_identity(identity)
+        return values, found
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Turn whatever is raised by a content that nobody wrote into one error."""
+        try:
+            yield
+        except _IMPOSSIBLE as error:
+            told = f"{type(error).__name__}: {str(error)[:200]}"
+            raise ValueError(
+                f"{self.name} holds what no run writes ({told}). Give another path, or delete "
+                "the file."
+            ) from None
 
     def _check_identity(self, found: dict[str, str]) -> None:
         """Raise where the file's run is another, and name what differs."""
@@ -205,6 +226,18 @@ class Checkpoint:
             if ours.fullmatch(entry):
                 _remove(os.path.join(folder, entry))
         self._cleaned = True
+
+
+def _array(data: memoryview, dtype: str, shape: list[int], offset: int) -> NDArray[Any]:
+    """Return an array of the file, where all of it lies within the data."""
+    kind = np.dtype(str(dtype))
+    if kind.char not in _PLAIN or kind.hasobject or kind.shape:
+        raise ValueError(f"an array has the type {dtype!r}")
+    if type(offset) is not int or any(type(n) is not int or n < 0 for n in shape):
+        raise ValueError("an array has an impossible place or shape")
+    if not 0 <= offset <= offset + math.prod(shape) * kind.itemsize <= len(data):
+        raise ValueError("an array lies outside the file")
+    return np.ndarray(shape, kind, data, offset).copy()
 
 
 def _pack(

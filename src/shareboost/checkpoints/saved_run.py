@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -13,6 +14,32 @@ from ..path import Path, Round
 from ..pools import Pool
 from ..refit import Status
 from .file import Checkpoint
+
+NUMBER = (int, float)
+ROUND: dict[str, tuple[type, ...]] = {
+    "atom": (int,),
+    "score": NUMBER,
+    "status": (dict,),
+    "seconds": NUMBER,
+    "swaps": (list,),
+    "has_plain": (bool,),
+    "fell_back": (bool,),
+    "cost": NUMBER,
+    "validation": NUMBER,
+}
+STATUS: dict[str, tuple[type, ...]] = {
+    "loss": NUMBER,
+    "objective": NUMBER,
+    "iterations": (int,),
+    "gradient": NUMBER,
+    "tolerance": NUMBER,
+    "advice": (str,),
+}
+# The kind and the number of axes of every array.
+KINDS = {
+    **{"known": ("i", 1), "centers": ("f", 1), "scales": ("f", 1)},
+    **{"shapes": ("i", 2), "weights": ("f", 1), "counts": ("i", 1), "atoms": ("i", 1)},
+}
 
 Values = dict[str, Any]
 Arrays = dict[str, NDArray[Any]]
@@ -43,12 +70,15 @@ class SavedRun:
         if self._found is None:
             return None
         values, arrays = self._found
-        if other := [name for name in resolved if values["resolved"].get(name) != resolved[name]]:
+        with self._file.whole():
+            written = dict(values["resolved"])
+            path = path_of(values, arrays, pool)
+        if other := [name for name in resolved if written.get(name) != resolved[name]]:
             raise ValueError(
                 f"{self._file.name} is not this run's: it was written by a run with other "
                 f"{', '.join(other)}. Give the same, another path, or delete the file."
             )
-        return path_of(values, arrays, pool)
+        return path
 
     def save(self, path: Path) -> None:
         """Put the path on disk, all of it or nothing."""
@@ -80,6 +110,8 @@ def state_of(path: Path) -> tuple[Values, Arrays]:
 
 def path_of(values: Values, arrays: Arrays, pool: Pool) -> Path:
     """Return the path of that state, among the atoms of a pool fitted as then."""
+    known = arrays["known"]
+    _check_arrays(arrays)
     shapes = arrays["shapes"]
     weights = np.split(arrays["weights"], np.cumsum(shapes.prod(axis=1))[:-1])
     atoms = np.split(arrays["atoms"], np.cumsum(arrays["counts"])[:-1])
@@ -89,20 +121,42 @@ def path_of(values: Values, arrays: Arrays, pool: Pool) -> Path:
             [*values["rounds"], *values["plain"]], shapes, weights, atoms, strict=True
         )
     ]
+    used = {*known.tolist(), *(atom for round_ in every for atom in _atoms_of(round_))}
+    if not all(0 <= atom < pool.n_atoms_ for atom in used):
+        raise ValueError("it names atoms that the pool does not have")
+    features = pool.features(known)
+    columns = dict(zip(used, pool.features(list(used)).widths.tolist(), strict=True))
+    for round_ in every:
+        width = bool(values["intercept"]) + sum(columns[atom] for atom in round_.atoms)
+        if round_.W.shape != (len(every[0].W), width) or not np.isfinite(round_.W).all():
+            raise ValueError("the weights of a round are not those of its features")
+    if not len(arrays["centers"]) == len(arrays["scales"]) == features.widths.sum():
+        raise ValueError("centers and scales are not those of the features")
     n = len(values["rounds"])
+    if sum(saved["has_plain"] for saved in values["rounds"]) != len(values["plain"]):
+        raise ValueError("it has other rounds without swaps than it says")
     plain = iter(every[n:])
     rounds = [
         replace(round_, plain=next(plain)) if saved["has_plain"] else round_
         for round_, saved in zip(every[:n], values["rounds"], strict=True)
     ]
     return Path(
-        pool.features(arrays["known"]),
+        features,
         values["intercept"],
         rounds[0],
         arrays["centers"],
         arrays["scales"],
         rounds[1:],
     )
+
+
+def _atoms_of(round_: Round) -> Iterator[int]:
+    """Yield the atoms that a round names."""
+    yield from round_.atoms
+    for swap in round_.swaps:
+        yield from swap
+    if round_.atom != -1:  # the start
+        yield round_.atom
 
 
 def _values(round_: Round) -> Values:
@@ -122,7 +176,27 @@ def _values(round_: Round) -> Values:
 
 def _round(saved: Values, W: NDArray[np.float64], atoms: tuple[int, ...]) -> Round:
     """Return the round of those values, without its plain one."""
+    _check_types(saved, ROUND)
+    _check_types(saved["status"], STATUS)
     fields = {name: value for name, value in saved.items() if name != "has_plain"}
     fields["status"] = Status(**saved["status"])
-    fields["swaps"] = tuple((out, into) for out, into in saved["swaps"])
+    fields["swaps"] = tuple((int(out), int(into)) for out, into in saved["swaps"])
     return Round(**fields, W=W, atoms=atoms)
+
+
+def _check_types(saved: Values, types: dict[str, tuple[type, ...]]) -> None:
+    """Raise where a value is missing, too many, or of another type."""
+    if saved.keys() != types.keys():
+        raise ValueError("a round has other values than a round has")
+    for name, value in saved.items():
+        if type(value) not in types[name]:
+            raise ValueError(f"{name} of a round is {str(value)[:40]!r}")
+
+
+def _check_arrays(arrays: Arrays) -> None:
+    """Raise where an array is missing, too many, or of another kind or number of axes."""
+    if arrays.keys() != KINDS.keys():
+        raise ValueError("it has other arrays than a run has")
+    for name, (kind, n_axes) in KINDS.items():
+        if arrays[name].dtype.kind != kind or arrays[name].ndim != n_axes:
+            raise ValueError(f"{name} is an array of {arrays[name].dtype}")

@@ -1,0 +1,128 @@
+"""A checkpoint with a right checksum and a wrong content is refused by one error, or goes on."""
+
+import json
+
+import numpy as np
+import pytest
+from mutated_files import changed_value
+from sklearn.datasets import load_wine
+
+from shareboost import ShareBoostClassifier
+from shareboost.checkpoints.file import _LENGTHS, MAGIC, _checksum
+from shareboost.checkpoints.saved_run import SavedRun
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(return_X_y=True)
+
+
+@pytest.fixture
+def resumed(tmp_path, wine, monkeypatch):
+    """Go on from a checkpoint after three rounds whose header and bytes a function changes."""
+    path = tmp_path / "run"
+    save = SavedRun.save
+
+    def save_and_end(run, rounds):
+        save(run, rounds)
+        if len(rounds) == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SavedRun, "save", save_and_end)
+        with pytest.raises(KeyboardInterrupt):
+            ShareBoostClassifier(5, swap=True, checkpoint=path).fit(*wine)
+    content = path.read_bytes()
+    _, length = _LENGTHS.unpack_from(content, len(MAGIC))
+    start = len(MAGIC) + _LENGTHS.size
+    header, data = json.loads(content[start : start + length]), content[start + length : -32]
+
+    def go_on(change):
+        document = json.loads(json.dumps(header))
+        found = change(document, bytearray(data))
+        text, own = found if found is not None else (json.dumps(document).encode(), data)
+        pieces = MAGIC, _LENGTHS.pack(1, len(text)), text, bytes(own)
+        path.write_bytes(b"".join([*pieces, _checksum(*pieces)]))
+        return ShareBoostClassifier(5, swap=True, checkpoint=path).fit(*wine)
+
+    return go_on
+
+
+def set_array(name, **changes):
+    def change(document, data):
+        places = {"dtype": 0, "shape": 1, "offset": 2}
+        for key, value in changes.items():
+            document["arrays"][name][places[key]] = value
+
+    return change
+
+
+def replaced(text):
+    return lambda document, data: (text, data)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        set_array("weights", dtype="|O"),
+        set_array("weights", dtype="f8, O"),
+        set_array("weights", dtype="(3,)<f8"),
+        set_array("weights", offset=-8),
+        set_array("weights", offset=1 << 62),
+        set_array("weights", shape=[1 << 40, 1 << 40]),
+        set_array("weights", shape=[-1]),
+        set_array("weights", offset=True),
+        set_array("known", dtype="<f8"),
+        lambda document, data: document.pop("values"),
+        lambda document, data: document["values"].pop("rounds"),
+        lambda document, data: document["arrays"].pop("atoms"),
+        replaced(b"{"),
+        replaced(b"[" * 100_000),
+        replaced(b"\xff\xfe"),
+        replaced(b"[]"),
+        replaced(b'{"identity": 1, "values": {}, "arrays": {}}'),
+    ],
+)
+def test_what_no_run_writes_is_refused(resumed, change):
+    def once(document, data):
+        found = change(document, data)
+        return found if isinstance(found, tuple) else None
+
+    with pytest.raises(ValueError, match=r"checkpoint='.*' holds what no run writes"):
+        resumed(once)
+
+
+def test_atoms_that_are_not_there_are_refused(resumed):
+    def change(document, data):
+        dtype, shape, offset = document["arrays"]["known"]
+        ids = np.frombuffer(data, dtype, shape[0], offset)
+        ids[0] = -1
+        return json.dumps(document).encode(), data
+
+    with pytest.raises(ValueError, match="atoms that the pool does not have"):
+        resumed(change)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(4))
+def test_any_content_goes_on_or_is_refused_by_one_error(resumed, seed):
+    rng = np.random.default_rng(seed)
+
+    def change(document, data):
+        for _ in range(rng.integers(1, 4)):
+            if rng.random() < 0.7:
+                changed_value(document, rng)
+            else:
+                place = rng.integers(len(data))
+                data[place : place + 8] = rng.bytes(8)
+        return json.dumps(document).encode(), data
+
+    told = []
+    for _ in range(60):
+        try:
+            resumed(change)
+        except (ValueError, FloatingPointError) as error:
+            told.append(str(error))
+    assert len(told) > 10
+    known = ("checkpoint='", "goes on from an earlier fit, but the columns", "The loss is")
+    assert [line for line in told if not any(some in line for some in known)] == []
