@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 import shareboost
+from shareboost.experiments import NAMES
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
@@ -22,7 +23,7 @@ extensions = [
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["paper/[!R]*.md"]  # the parts that paper/README.md is made of
+exclude_patterns = [f"paper/{name}.md" for name in NAMES]  # of which paper/README.md is made
 templates_path = ["_templates"]
 nitpicky = True
 smartquotes = False  # quotes are mostly those of code
