@@ -201,9 +201,8 @@ def _faster(name: str, own: Mapping[str, Models], ours: str, theirs: str) -> Cla
     numbers = tuple(t for t in SPARSE if _sparse(name, own[ours], t))
     race = Race(own[ours], own[theirs], numbers)
     return Claim(
-        f"{name}: {ours} decreases the error much faster than {theirs}: lower with "
-        f"{listed(numbers)} features, and the norm needs {MUCH:g} times as many "
-        "for the same error",
+        f"{name}, {ours} against {theirs}: the error falls much faster, is lower with "
+        f"{listed(numbers)} features, and the norm needs {MUCH:g} times as many for the same error",
         "a curve, no number" if theirs == NORM else "not shown",
         f"{race}",
         race.much,
