@@ -190,8 +190,20 @@ def test_an_interrupt_after_the_first_file_has_its_name_does_not_disown_it(path,
     assert Checkpoint(path, IDENTITY).load()[0] == {"round": 2}
 
 
+def test_the_file_that_another_run_is_writing_stays(path):
+    """Two runs that begin at one path: the first save of one must not tear the other's."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        writing = path.parent / f"{path.name}.{other.pid}.tmp"
+        writing.write_bytes(b"")
+        save(path)
+        assert writing.exists()
+        other.communicate(b"\n")
+
+
 def test_leftovers_of_killed_runs_go_with_the_next_save_and_other_files_stay(path):
-    leftovers = [f"{path.name}.123.tmp", f"{path.name}.{threading.get_native_id()}.tmp"]
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    leftovers = [f"{path.name}.{n}.tmp" for n in (ended.pid, threading.get_native_id())]
     others = ["other.123.tmp", f"{path.name}.x.tmp", f"{path.name}.1.tmp.bak", f"a{leftovers[0]}"]
     for name in leftovers + others:
         (path.parent / name).write_bytes(MAGIC)

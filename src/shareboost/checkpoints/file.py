@@ -221,9 +221,9 @@ class Checkpoint:
     def _remove_leftovers(self) -> None:
         """Remove the temporary files of runs that were killed as they wrote to this path."""
         folder, file_name = os.path.split(self.path)
-        ours = re.compile(re.escape(file_name) + r"\.\d+\.tmp")
+        ours = re.compile(re.escape(file_name) + r"\.(\d+)\.tmp")
         for entry in os.listdir(folder):
-            if ours.fullmatch(entry):
+            if (found := ours.fullmatch(entry)) and not _is_alive(int(found[1])):
                 _remove(os.path.join(folder, entry))
         self._cleaned = True
 
@@ -276,6 +276,19 @@ def _checksum(*pieces: bytes | memoryview) -> bytes:
     for piece in pieces:
         checksum.update(piece)
     return checksum.digest()
+
+
+def _is_alive(thread: int) -> bool:
+    """Return whether a thread of this machine, not this one, has that number."""
+    if os.name == "nt" or thread == threading.get_native_id():
+        return False
+    try:
+        os.kill(thread, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # another's
+        return True
+    return True
 
 
 def _remove(path: str) -> None:
