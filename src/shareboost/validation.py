@@ -247,14 +247,15 @@ def class_weights(
     counted = weight > 0
     present = np.unique(index[counted])
     factors = np.zeros(len(classes))
-    factors[present] = compute_class_weight(
-        {q: class_weight.get(q, 1.0) for q in classes[present].tolist()}
-        if isinstance(class_weight, dict)
-        else class_weight,
-        classes=classes[present],
-        y=classes[index[counted]],
-        sample_weight=weight[counted],
-    )
+    if isinstance(class_weight, dict):
+        factors[present] = [class_weight.get(q, 1.0) for q in classes[present].tolist()]
+    else:
+        factors[present] = compute_class_weight(
+            class_weight,
+            classes=classes[present],
+            y=classes[index[counted]],
+            sample_weight=weight[counted],
+        )
     if not factors[index[weight > 0]].max() > 0:
         raise ValueError(
             f"class_weight={class_weight!r} is zero for every row of positive weight: at least "

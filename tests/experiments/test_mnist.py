@@ -6,14 +6,8 @@ import pytest
 from shareboost.datasets import Dataset, deskew
 from shareboost.experiments import Lab, Verdict
 from shareboost.experiments.learned_templates import Lessons
-from shareboost.experiments.mnist import (
-    beside,
-    confirmed,
-    judge,
-    middle_errors,
-    split_anew,
-    table,
-)
+from shareboost.experiments.mnist import beside, confirmed, middle_errors, split_anew
+from shareboost.experiments.mnist_claims import judge, table
 from shareboost.experiments.mnist_figures import convergence, leading
 from shareboost.experiments.mnist_recipes import Recipe, multiply_adds, parts, pictures, trained
 from shareboost.experiments.mnist_rivals import VIRTUAL

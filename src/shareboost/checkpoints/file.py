@@ -286,8 +286,8 @@ def _is_alive(thread: int) -> bool:
         os.kill(thread, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # another's
-        return True
+    except PermissionError:  # another user's
+        pass
     return True
 
 

@@ -13,9 +13,10 @@ from .. import ShareBoostClassifier
 from ..pools import Columns
 from .entrywise import Minimum, entrywise_path, first_alpha
 from .experiment import Row
+from .published import PUBLISHED
 from .spread import spread
 
-SHARE, L1, L2, MIXED = "ShareBoost, as published", "l1", "l2", "l∞/l1"
+SHARE, L1, L2, MIXED = PUBLISHED, "l1", "l2", "l∞/l1"
 STYLES = {L1: "s-", L2: "^--", MIXED: "D-", SHARE: "o-"}  # of the figure
 
 # Weights of the penalty, l1's as shares of the least that needs no feature: from, to, how many.

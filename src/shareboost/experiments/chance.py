@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binomtest
 
+from ..intervals import of_errors
 from .experiment import Verdict
 
-LEVEL = 0.05  # of tests; intervals cover the rest
+LEVEL = 0.05  # of tests
 
 
 class Interval(NamedTuple):
@@ -25,8 +26,7 @@ class Interval(NamedTuple):
 
 def wilson(wrong: int, tested: int) -> Interval:
     """Return Wilson's 95% interval of a share of errors."""
-    found = binomtest(wrong, tested).proportion_ci(1 - LEVEL, method="wilson")
-    return Interval(float(found.low), float(found.high))
+    return Interval(*of_errors(wrong, tested))
 
 
 def of_seeds(shares: Sequence[float], tested: int) -> Interval:
@@ -67,6 +67,5 @@ class Paired(NamedTuple):
         return Verdict.HOLDS if self.ours < self.theirs else Verdict.FAILS
 
     def __str__(self) -> str:
-        return f"{self.ours} rows wrong here alone and {self.theirs} there alone, p = " + (
-            f"{self.p_value:.2g}"
-        )
+        alone = f"{self.ours} rows wrong here alone and {self.theirs} there alone"
+        return f"{alone}, p = {self.p_value:.2g}"

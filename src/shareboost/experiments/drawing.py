@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from ..plots.axes import COLOURS as FIRST_COLOURS
+from .published import PUBLISHED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +17,7 @@ COLOURS = (*FIRST_COLOURS, "#56b4e9", "#a65628", "#b8a000")
 GUIDE = 5  # grey, of bounds and of what the paper says
 # A method has the same colour in every figure.
 COLOUR_OF = {
-    "ShareBoost, as published": 0,
+    PUBLISHED: 0,
     "ShareBoost, no penalty": 6,
     "ShareBoost": 2,
     "ShareBoost, Frobenius penalty": 2,

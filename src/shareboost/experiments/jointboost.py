@@ -17,17 +17,16 @@ from .drawing import COLOUR_OF, curve, labelled, panels
 from .experiment import Claim, Experiment, Row, together, verdict
 from .lab import Lab
 from .model_curves import DATA, MUCH, SPARSE, Models, Race, listed, overfitting, wrong_rows
-from .published import STEPS, published
+from .published import MOST_FEATURES, PUBLISHED, STEPS, published
 from .samples import sample
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PUBLISHED, JOINTBOOST = "ShareBoost, as published", "JointBoost"
+JOINTBOOST = "JointBoost"
 PLAIN, PENALISED = "ShareBoost, no penalty", "ShareBoost, default penalty"
 TAKING_TURNS = (PLAIN, PENALISED, JOINTBOOST)  # and timed
 STYLES = {PUBLISHED: "-", PLAIN: "-", PENALISED: "-", JOINTBOOST: "--"}
-MOST_PUBLISHED = 60  # features: fits to the minimum take long, and rows are separated before
 TIMED = 50  # features: without a penalty, ShareBoost may have no use for many more
 
 
@@ -49,7 +48,7 @@ def measure(lab: Lab) -> list[Row]:
         ]
         for method in TAKING_TURNS:
             rows += _rows_of([run[method] for run in runs], DATA[name], method, len(data.y_test))
-        most = min(n_features, MOST_PUBLISHED)
+        most = min(n_features, MOST_FEATURES)
         once = lab.part(
             f"{name}, as published", partial(_published, data, most), (most, n_rows, SPARSE)
         )
@@ -225,7 +224,7 @@ EXPERIMENT = Experiment(
     },
     chosen=f"""\
 ShareBoost *as published* is the paper's Algorithm 1, `as_published` ({STEPS}), with all thresholds
-and for at most {MOST_PUBLISHED} stumps. The other methods choose among the same stumps, up to 255
+and for at most {MOST_FEATURES} stumps. The other methods choose among the same stumps, up to 255
 thresholds a column: ShareBoost without a penalty (`alpha=0`) and with its default one; JointBoost
 finds sets of classes by the best-first search (`search="forward"`). Everything else is a default:
 they were chosen on held-out training rows, of these data among others, for other pools than stumps;

@@ -47,10 +47,9 @@ shape and C of each SVM are those with the fewest errors on 2,500 held-out image
 random training images, and are then used on all. The machines with a polynomial see upright images
 (`datasets.deskew`), and the one with virtual support vectors is trained again on those of the first
 at {len(SHIFTS)} places, moved by two pixels at most, as its authors did. Theirs are ten machines of
-one class against all others, these 45 of one against one, whose vectors count once; earlier forms
-made 0.87% (images as they are, five places) and 0.75% (only the vectors that support a pair
-itself). The paper's Shape Context warps one image onto the other, over and over, which would take
-days here: there is no verdict on its error.
+one class against all others, these 45 of one against one, whose vectors count once; [earlier
+forms](mnist-attempts.md) made more errors. The paper's Shape Context warps one image onto the
+other, over and over, which would take days here: there is no verdict on its error.
 
 Run times are of one image at a time in one thread, by the fastest implementation at hand:
 ShareBoost as its exported C (`gcc -O3 -march=native`), networks in onnxruntime, neighbours and

@@ -18,14 +18,14 @@ from ..pools import Pieces
 from .drawing import COLOUR_OF, COLOURS, GUIDE, curve, labelled, panels
 from .experiment import Claim, Experiment, Row, verdict
 from .lab import Lab
-from .published import STEPS, published
+from .published import PUBLISHED, STEPS, published
 from .samples import sample
 from .spread import in_words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-OWN, PUBLISHED = "ShareBoost", "ShareBoost, as published"
+OWN = "ShareBoost"
 ROUNDS, CENTRES, RADII, COLUMNS = 230, 1500, 35, 50
 QUICK_ROUNDS, QUICK_CENTRES, QUICK_ROWS = 15, 100, 3000
 SVM_GRID = [(C, g) for C in (1.0, 2.5, 5.0, 10.0) for g in (0.02, 0.03, 0.04, 0.06, 0.08)]

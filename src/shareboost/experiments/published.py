@@ -6,6 +6,8 @@ from typing import Any
 
 from .. import ShareBoostClassifier
 
+PUBLISHED = "ShareBoost, as published"  # its name in figures and tables
+MOST_FEATURES = 60  # on large data: refits to the minimum take long
 # A minimum lies far away, or nowhere, where rows are nearly separated.
 MOST_STEPS = 2000
 STEPS = f"refits to the minimum, of {MOST_STEPS:,} steps at most"

@@ -18,13 +18,12 @@ from ..rivals import MixedNormClassifier
 from .drawing import COLOUR_OF, GUIDE, curve, labelled, panels
 from .experiment import Claim, Row, verdict
 from .lab import Lab
-from .published import MOST_STEPS, published
+from .published import MOST_STEPS, PUBLISHED, published
 from .samples import sample
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PUBLISHED = "ShareBoost, as published"
 ROUNDS = {"pendigits": 16, "satimage": 36, "isolet": 60}
 DENSE, MIXED = "dense fits", "mixed norm"  # where W* come from
 L2_WEIGHTS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6)

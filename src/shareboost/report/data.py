@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..comparison import labels_of_rows, n_columns_read, staged_labels
+from ..intervals import of_errors
 from ..model_path import ModelPath
 from ..path_of_one import PathOfOne
 from ..prediction import Predictor
 from ..progress import track
-from ..resampling.agreement import NORMAL_QUANTILE
 from ..running_costs import running_costs
 from ..sharing import sharing
 from .images import image_data
@@ -166,7 +166,7 @@ def _models(
                 "n_inputs_read": int(read[i]),
                 "wrong": wrong,
                 "error": wrong / n,
-                "interval": _wilson(wrong, n),
+                "interval": list(of_errors(wrong, n)),
                 "train_error": train_error,
                 "loss": finite(step.loss),
                 "price": float(step.cost) if getattr(clf, "costs", None) is not None else None,
@@ -201,15 +201,6 @@ def _features(path: ModelPath) -> list[dict[str, Any]]:
             }
         )
     return found
-
-
-def _wilson(wrong: int, n: int) -> list[float]:
-    """Return the 95 % interval of a share, by Wilson's score."""
-    z2 = NORMAL_QUANTILE**2
-    share = wrong / n
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    reach = NORMAL_QUANTILE / (1 + z2 / n) * np.sqrt(share * (1 - share) / n + z2 / (4 * n * n))
-    return [max(0.0, float(middle - reach)), min(1.0, float(middle + reach))]
 
 
 def _written_by() -> str:

@@ -10,12 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..frames import pandas_for
+from ..intervals import NORMAL_QUANTILE
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# The two-sided 95 % quantile of the normal distribution.
-NORMAL_QUANTILE = 1.959963984540054
 
 # How many names a Stability shows.
 SHOWN = 5
