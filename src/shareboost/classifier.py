@@ -203,7 +203,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "n_features": [Interval(Integral, 1, None, closed="left"), None],
         "pool": [StrOptions(set(POOLS)), Pool],
         "rule": [StrOptions(set(RULES))],
-        "shortlist": [Interval(Integral, 1, None, closed="left"), None],
+        "shortlist": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "swap": ["boolean"],
         "groups": ["array-like", dict, None],
         "group_choice": [StrOptions(set(GROUP_CHOICES))],
@@ -212,7 +212,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "include": ["array-like", None],
         "exclude": ["array-like", None],
         "penalty": [StrOptions(set(PENALTIES)), Penalty],
-        "alpha": [Interval(Real, 0, np.inf, closed="left")],
+        "alpha": [Interval(Real, 0, np.inf, closed="left"), StrOptions({"auto"})],
         "solver": [StrOptions(set(SOLVERS))],
         "tol": [Interval(Real, 0, np.inf, closed="neither")],
         "refit_tol": [Interval(Real, 0, 1, closed="neither")],
@@ -236,8 +236,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         n_features: int | None = 20,
         *,
         pool: str | Pool = "columns",
-        rule: str = "gradient",
-        shortlist: int | None = 10,
+        rule: str = "orthogonal",
+        shortlist: int | str | None = "auto",
         swap: bool = False,
         groups: ArrayLike | dict[str, Any] | None = None,
         group_choice: str = "sum",
@@ -246,7 +246,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         include: ArrayLike | None = None,
         exclude: ArrayLike | None = None,
         penalty: str | Penalty = "frobenius",
-        alpha: float = 3e-5,
+        alpha: float | str = "auto",
         solver: str = "lbfgs",
         tol: float = 1e-4,
         refit_tol: float = 0.05,
@@ -332,7 +332,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         [3, 1]
         """
         exact = {"tol": 1e-6, "refit_tol": 1e-5, "max_iter": 100_000}
-        parameters = {"alpha": 0.0, "fit_intercept": False, **exact, **parameters}
+        fixed = {"rule": "gradient", "alpha": 0.0, "fit_intercept": False}
+        parameters = {**fixed, **exact, **parameters}
         return cls(n_features, pool=new_pool(pool).as_published(), solver=solver, **parameters)
 
     @_fit_context(prefer_skip_nested_validation=True)

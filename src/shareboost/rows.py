@@ -351,6 +351,10 @@ class Rows:
             curvatures = self.prepare(CURVATURE in signals)
         return self.over_parts(wanted, task, curvatures)
 
+    def candidates(self, name: str, *arguments: Any) -> tuple[Array, ...]:
+        """Return totals of columns that are not chosen, by the name of the shard's method."""
+        return self.total(name, *arguments)
+
     def over_parts(
         self, wanted: Sequence[Wanted], task: PartTask[Found], curvatures: Array = None
     ) -> list[Found]:

@@ -20,6 +20,9 @@ from .progress import track
 # nobody else sees anything.
 may_overflow = np.errstate(over="ignore", invalid="ignore")
 
+# Rows whose curvature is below this share of their weight tell little of a class's curvature.
+LEAST_CURVATURE = 1e-3
+
 # Of what statistics are taken: a block's residual, its curvature or its weights, as the pool
 # wants them; and whether they are for ``Pool.moments``.
 RESIDUAL, CURVATURE, WEIGHT = "residual", "curvature", "weight"
@@ -249,6 +252,65 @@ class Shard:
             lambda block: (Loss.curvatures(block.residual, block.weight).sum(axis=1),)
         )
         return (totals,)
+
+    def candidate_sums(self, atoms: Sequence[int]) -> tuple[Array]:
+        """Return the weighted sums of the atoms' columns, in X's units; zero if not centred."""
+        if not self.intercept:
+            return (self.place.zeros((sum(self.pool.scales(atom).size for atom in atoms),)),)
+        place = self.place
+        (sums,) = self.total(
+            lambda block: (place.wide(self._candidates(block, atoms)) @ place.wide(block.weight),)
+        )
+        return (sums,)
+
+    def _candidates(self, block: Block, atoms: Sequence[int]) -> Array:
+        """Return the columns of the atoms, one after the other, in X's units."""
+        return self.place.xp.concatenate([self.columns_of(block, atom) for atom in atoms])
+
+    def weighted_products(
+        self, atoms: Sequence[int], centers: Array, n_columns: int
+    ) -> tuple[Array, Array, Array]:
+        """Return products of chosen columns and candidates, weighted by each class's curvature.
+
+        The candidates are the columns of the atoms, about their centres and scaled. Rows of
+        hardly any curvature in any class count only for the slopes.
+
+        Returns
+        -------
+        products : (k, n_columns, n_columns + candidates)
+            Of the chosen columns with all.
+        squares : (k, candidates, widest)
+            Of each candidate with the first, second, ... column of its atom.
+        slopes : (k, candidates)
+            Of each candidate with the residual.
+        """
+        place = self.place
+        scales = [self.pool.scales(atom) for atom in atoms]
+        widths = np.array([own.size for own in scales])
+        starts = np.repeat(np.cumsum(widths) - widths, widths)  # of the atom of each candidate
+        last = starts + np.repeat(widths, widths) - 1
+        partners = [place.asarray(np.minimum(starts + i, last)) for i in range(widths.max())]
+        middles, divisors = (
+            place.asarray(own)[:, None] for own in (centers, np.concatenate(scales))
+        )
+
+        @may_overflow
+        def part(block: Block) -> tuple[Array, Array, Array]:
+            wide = (place.wide(self._candidates(block, atoms)) - middles) / divisors
+            candidates = place.cast(wide, self.pool.dtype_)
+            slopes = place.correlated(block.residual, candidates)
+            curvatures = Loss.curvatures(block.residual, block.weight)
+            rows = place.where(curvatures.sum(axis=0) > LEAST_CURVATURE * block.weight)
+            chosen, candidates = block.columns[:n_columns, rows], candidates[:, rows]
+            curvatures = curvatures[:, rows]
+            weighted = (curvatures[:, None] * chosen).reshape(-1, chosen.shape[1])
+            every = place.xp.concatenate([chosen, candidates])
+            products = (weighted @ every.T).reshape(self.n_classes, n_columns, len(every))
+            squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
+            return products, place.xp.stack(squares, -1), slopes
+
+        products, squares, slopes = self.total(part)
+        return products, squares, slopes
 
     def residual_sums(self) -> tuple[Array]:
         """Return the sums of the residuals over examples, (k,)."""

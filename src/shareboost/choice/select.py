@@ -16,11 +16,16 @@ from ..pools import Pool
 from ..refit import Refit
 from ..rows import ByAtom, Rows, Totals
 from ..shard import CURVATURE, RESIDUAL, WEIGHT
+from .orthogonal import orthogonal_scores
 from .terms import Terms
 from .trials import TRIALS, decreases
 
-# A rule scores every atom from sums over all rows, or a shortlist of atoms by trial.
-RULES = ("gradient", "newton", *TRIALS)
+# A rule scores every atom from sums over all rows, or the columns of a shortlist of atoms.
+SHORTLISTS = {"orthogonal": 100} | dict.fromkeys(TRIALS, 10)
+# The orthogonal rule compares atoms as long as they and the chosen ones have fewer columns: its
+# work grows with the square of their number.
+MOST_COLUMNS = 512
+RULES = ("gradient", "newton", *SHORTLISTS)
 
 Vector = NDArray[np.float64]
 
@@ -41,7 +46,7 @@ class _Scores:
     W: NDArray[np.float64]
     norms: Vector
     gains: Vector  # by the rule, or what a shortlist is made by
-    tried: dict[int, float]  # gains by trial
+    listed: dict[int, float]  # gains of atoms that were in a shortlist
 
 
 class Selector:
@@ -51,26 +56,37 @@ class Selector:
     - ``newton``: half the sum over classes (and columns) of ``g^2 / h``, with g the
       gradient and h the loss's curvature in the weight of the centred column: the
       second-order estimate of what ``column`` gains.
+    - ``orthogonal``: the l1 norm over classes for the part of the atom that the chosen
+      columns do not explain, for the atoms of the shortlist; see ``orthogonal``.
     - ``line_search``, ``column``, ``refit``: what the loss falls by in one step, for the
       atoms of the shortlist; see ``trials``.
+
+    The shortlist holds the best atoms by their gradient; "auto" is ``SHORTLISTS``, None all.
     """
 
-    def __init__(self, rows: Rows, refit: Refit, terms: Terms, rule: str, shortlist: int | None):
+    def __init__(
+        self, rows: Rows, refit: Refit, terms: Terms, rule: str, shortlist: int | str | None
+    ):
         self.rows = rows
         self.refit = refit
         self.terms = terms
         self.rule = rule
-        self.shortlist = shortlist
+        self.shortlist = SHORTLISTS.get(rule) if isinstance(shortlist, str) else shortlist
         self._means: dict[int, Array] = {}  # of the columns of each part
+        self._centers: dict[int, Vector] = {}  # of the columns of atoms that were in a shortlist
         self._last: _Scores | None = None
 
     def best(self, W: NDArray[np.float64]) -> Choice | StopReason:
         """Return the atom to choose at W, (k, n_columns), or the reason why there is none."""
         chosen = self.rows.atoms
-        found = self.ranked(W, 1, self.terms.affordable(chosen))
+        affordable = self.terms.affordable(chosen)
+        found = self.ranked(W, 1, affordable)
         if found:
             return found[0]
-        return StopReason.BUDGET if self._open(chosen).any() else StopReason.EXHAUSTED
+        left = self._open(chosen)
+        if not left.any():
+            return StopReason.EXHAUSTED
+        return StopReason.NO_GAIN if (left & affordable).any() else StopReason.BUDGET
 
     def ranked(self, W: NDArray[np.float64], n: int, affordable: NDArray[np.bool_]) -> list[Choice]:
         """Return the n best of the affordable atoms, the best first.
@@ -90,9 +106,13 @@ class Selector:
         if self.rule in TRIALS:
             listed = best_places(worth, self.shortlist)
             gains = np.full_like(worth, -np.inf)
-            gains[listed] = self._tried(scores, listed)
+            gains[listed] = self._listed(scores, listed)
             worth = gains / shares
-        first = contending(worth, self.rows.pool.rounding)[0]
+        elif self.rule == "orthogonal":
+            worth = self._orthogonal(scores, worth, shares)
+        first = contending(worth, self.rows.pool.rounding)[:1]
+        if not first.size:
+            return []
         worth[first] = np.inf
         norms = scores.norms
         largest = float(norms[allowed].max())
@@ -121,12 +141,36 @@ class Selector:
         mask[list(chosen)] = False
         return mask
 
-    def _tried(self, scores: _Scores, atoms: NDArray[np.intp]) -> Vector:
-        """Return the gains of some atoms by trial, each tried once at a point."""
-        new = [int(atom) for atom in atoms if int(atom) not in scores.tried]
-        found = decreases(self.rows, self.refit, scores.W, new, self.rule)
-        scores.tried.update(zip(new, found, strict=True))
-        return np.array([scores.tried[int(atom)] for atom in atoms])
+    def _listed(self, scores: _Scores, atoms: NDArray[np.intp]) -> Vector:
+        """Return the gains of the atoms of a shortlist, each computed once at a point."""
+        new = [int(atom) for atom in atoms if int(atom) not in scores.listed]
+        if new and self.rule == "orthogonal":
+            found = orthogonal_scores(self.rows, self.refit, scores.W, new, self._centers)
+        else:
+            found = decreases(self.rows, self.refit, scores.W, new, self.rule)
+        scores.listed.update(zip(new, found, strict=True))
+        return np.array([scores.listed[int(atom)] for atom in atoms])
+
+    def _orthogonal(self, scores: _Scores, worth: Vector, shares: Vector) -> Vector:
+        """Return what the atoms of the shortlist are worth by the rule, and -inf for others.
+
+        Atoms that the chosen columns span have nothing to give: if all of a shortlist are such,
+        a longer one is made. Where there is room for fewer than two atoms, the gradient decides.
+        """
+        n = self.shortlist
+        while True:
+            listed = best_places(worth, n)
+            widths = [self.rows.pool.scales(int(atom)).size for atom in listed[:MOST_COLUMNS]]
+            n_fit = int((np.cumsum(widths) <= MOST_COLUMNS - self.rows.n_columns).sum())
+            if n_fit < min(2, listed.size):
+                return worth
+            gains = self._listed(scores, listed[:n_fit])
+            if n is None or n_fit < n or (gains > 0.0).any():
+                break
+            n = 2 * n
+        found = np.full_like(worth, -np.inf)
+        found[listed[:n_fit]] = np.where(gains > 0.0, gains, -np.inf) / shares[listed[:n_fit]]
+        return found
 
     def _scores(self, W: NDArray[np.float64]) -> _Scores:
         """Return the scores at W, those of last time if it is the same W."""

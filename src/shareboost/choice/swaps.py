@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..refit import Refit, Status
-from ..refit.objective import Objective, noise
+from ..refit.objective import noise
 from ..rows import Rows, may_overflow
 from .select import Selector
 from .terms import ROUNDING
@@ -114,7 +114,7 @@ class _Quadratic:
         self.rows = rows
         self.W = W
         # Leaves the residuals at W in the blocks.
-        factor = Objective(rows, refit.loss, refit.penalty, refit.alpha, W).factor
+        factor = refit.objective(rows, W).factor
         place = rows.place
         inverse = factor.divide(place.asarray(np.eye(W.shape[1])))
         self.A = place.numpy(inverse.T @ inverse)

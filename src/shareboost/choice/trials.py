@@ -45,7 +45,7 @@ def _decrease(rows: Rows, refit: Refit, W: Weights, rule: str) -> float:
     """Return what a step on the atom appended last gains."""
     new = slice(*rows.starts[-2:])
     W = np.pad(W, ((0, 0), (0, new.stop - new.start)))
-    function = Objective(rows, refit.loss, refit.penalty, refit.alpha, W)
+    function = refit.objective(rows, W)
     start, slope = function.start, function.at(W)[2]
     gradient = slope[:, new]
     size = float(abs(gradient).sum())

@@ -125,6 +125,9 @@ class SpreadRows(Rows):
     def scored(self, wanted: Sequence[Wanted], task: PartTask[Any]) -> list[Any]:
         return self.crew.scored(self._state, self._residual_mean(), wanted, task)
 
+    def candidates(self, name: str, *arguments: Any) -> tuple[Array, ...]:
+        return self.crew.total(self._state, name, *arguments)
+
 
 class GatheredRows(SpreadRows):
     """Rows whose chosen columns are gathered, one atom a round: all but scores is computed here.

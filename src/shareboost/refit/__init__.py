@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from ..losses import Loss
 from ..penalties import Penalty
+from ..places.base import Array
 from ..rows import Rows, may_overflow
 from .lbfgs import lbfgs
 from .nesterov import nesterov
 from .newton import newton
 from .objective import Evaluation, Objective
 from .surrogate import surrogate
+
+# alpha="auto" is this times the number of weights per row; docs/defaults.md has the evidence.
+AUTO_ALPHA = 0.005
 
 Solver = Callable[[Objective, float, int], tuple[Evaluation, int]]
 
@@ -42,13 +46,25 @@ class Status:
 
 @dataclass(frozen=True)
 class Refit:
-    """What is minimised and how: F(W) = L(W) + alpha * penalty(W)."""
+    """What is minimised and how: F(W) = L(W) + alpha * penalty(W).
+
+    ``alpha="auto"`` is ``AUTO_ALPHA * k * t / m``, with t the chosen columns and m the total
+    weight of the rows: the number of weights per row, on which Theorem 1's bound depends.
+    """
 
     loss: Loss
     penalty: Penalty
-    alpha: float
+    alpha: float | str
     solver: str
     max_iter: int
+
+    def objective(self, rows: Rows, W: Array, goal: float = np.inf) -> Objective:
+        """Return F over the columns that are chosen now, in coordinates that suit W."""
+        alpha = self.alpha
+        if isinstance(alpha, str):
+            n_weights = rows.n_classes * (rows.n_columns - rows.intercept)
+            alpha = AUTO_ALPHA * n_weights / rows.total_weight
+        return Objective(rows, self.loss, self.penalty, alpha, W, goal)
 
     @may_overflow
     def __call__(
@@ -62,14 +78,14 @@ class Refit:
         """
         missing = rows.n_columns - W.shape[1]
         W = np.pad(W, ((0, 0), (0, missing)))
-        objective = Objective(rows, self.loss, self.penalty, self.alpha, W, goal)
+        objective = self.objective(rows, W, goal)
         if rows.near is not None and self.solver == "lbfgs":
             end, iterations = surrogate(objective, rows.near, tolerance, self.max_iter)
         else:
             end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
         if not np.isfinite(end.value):
             raise FloatingPointError(
-                f"The loss is {end.value} in {rows.pool.dtype_}: alpha={self.alpha:g}, "
+                f"The loss is {end.value} in {rows.pool.dtype_}: alpha={objective.alpha:g}, "
                 f"margin={self.loss.margin:g} or the scale of the columns is too large."
             )
         advice = self._advice(iterations, rows.pool.dtype_)

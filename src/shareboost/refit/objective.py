@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..losses import Loss
 from ..penalties import Penalty
@@ -89,12 +90,15 @@ class Objective:
         curvature = self._mean_curvature()  # a
         first = int(rows.intercept)
         ridge = np.zeros(W.shape[1])
-        own = rows.place.numpy(penalty.mean_curvature(W[:, first:]))
-        ridge[first:] = alpha * own / curvature
+        ridge[first:] = self.ridge(W[:, first:]) / curvature
         self.factor = rows.gram.factor(ridge)  # C
         self.unit = float(np.sqrt(curvature))
         z = self.unit * self.factor.times(W).ravel()
         self.start = self._evaluation(W, z, *at_start)
+
+    def ridge(self, W: Array) -> NDArray[np.float64]:
+        """Return the penalty's mean curvature in each column of W, without the intercept's."""
+        return self.alpha * self.rows.place.numpy(self.penalty.mean_curvature(W))
 
     def moved_to(self, place: Evaluation) -> Objective:
         """Return the same function in coordinates chosen at another point."""
