@@ -284,3 +284,13 @@ def test_trailing_zero_weights_of_nothing_at_all(problem):
         value, gradient = rows.evaluate(np.zeros((4, 1)), LogisticLoss(0.0))
     assert value == pytest.approx(len(y) * np.log(4))
     assert gradient.any()
+
+
+def test_blocks_hold_fewer_rows_where_there_are_many_classes():
+    edges = host_module.HOST.edges
+    assert len(edges(10_000, 10)) - 1 == 3
+    for n_classes in (300, 1000, 5000):
+        sizes = np.diff(edges(10_000, n_classes))
+        assert sizes.sum() == 10_000
+        assert 8 * n_classes * sizes.max() <= host_module.BLOCK_BYTES
+    assert np.diff(edges(10_000, 10**6)).max() <= host_module.SMALLEST_BLOCK

@@ -79,7 +79,7 @@ class Shard:
     def encode(self, X: Any, y: Labels, weight: NDArray[np.float64]) -> None:
         """Cut the rows into blocks in the pool's encoding."""
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        rows = [slice(*pair) for pair in pairwise(self.place.edges(y.size))]
+        rows = [slice(*pair) for pair in pairwise(self.place.edges(y.size, self.n_classes))]
         blocks = self.map(
             lambda some: self.block(self.pool.encode(X, some), y[some], weight[some]), rows
         )

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 from shareboost import ShareBoostClassifier
+from shareboost.choice.lookup import Lookup
 from shareboost.path import StopReason
+from shareboost.pools import Stumps
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 
@@ -102,3 +104,25 @@ def test_an_unknown_name_is_answered_with_the_first_five(problem, n_columns, tol
         labels = list("abcdefghijkl")[:n_columns]
         with pytest.raises(ValueError, match=rf"takes labels of groups, {told}\."):
             ShareBoostClassifier(2, groups=labels, include=["zz"]).fit(frame, y)
+
+
+def test_a_pool_is_asked_once_however_many_features_are_named(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(30, 12))
+    names = [f"c{j}" for j in range(12)]
+    pool = Stumps().fit(X)
+    stumps = pool.features(range(0, pool.n_atoms_, 7)).names(names)
+    asked = []
+    reads, features = pool.reads, pool.features
+    monkeypatch.setattr(pool, "reads", lambda n: asked.append("reads") or reads(n))
+    monkeypatch.setattr(pool, "features", lambda atoms: asked.append("features") or features(atoms))
+    lookup = Lookup(pool, names, {})
+    assert lookup.owned(stumps) == list(range(0, pool.n_atoms_, 7))
+    excluded = lookup.forbidden(["c3", "c1", "c7", "c1"])
+    assert excluded == [29 * j + i for j in (3, 1, 7) for i in range(29)]
+    assert sorted(asked) == ["features", "reads"]
+
+
+def test_a_pool_without_atoms_has_no_name_to_offer():
+    pool = Stumps().fit(np.ones((5, 2)))
+    with pytest.raises(ValueError, match=r"include names the column 'a'.*gives them\."):
+        Lookup(pool, ["a", "b"], {}).owned(["a"])

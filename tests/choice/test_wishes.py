@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from shareboost import ShareBoostClassifier
-from shareboost.pools import Pieces, Products, Stumps
+from shareboost.choice.wishes import Grouping, Prices, checked_wishes
+from shareboost.pools import Columns, Pieces, Products, Stumps
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 
@@ -139,3 +140,84 @@ def test_labels_may_be_anything_that_sorts(problem):
     assert clf.groups_.tolist() == sorted(set(days))
     with pytest.raises(ValueError, match="groups has NaN or None"):
         ShareBoostClassifier(2, groups=[None, *range(11)]).fit(X, y)
+
+
+class Name(str):
+    """A name that counts how often it is hashed or compared."""
+
+    __slots__ = ()
+    looks = 0
+
+    def __hash__(self):
+        Name.looks += 1
+        return super().__hash__()
+
+    def __eq__(self, other):
+        Name.looks += 1
+        return super().__eq__(other)
+
+
+N_NAMED = 400
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"groups": {f"c{j}": j // 2 for j in range(N_NAMED)}},
+        {"costs": {f"c{j}": 1.0 for j in range(N_NAMED)}},
+        {"include": [f"c{j}" for j in range(N_NAMED // 2)]},
+        {"exclude": [f"c{j}" for j in range(N_NAMED // 2)]},
+        {
+            "groups": [f"g{j // 2}" for j in range(N_NAMED)],
+            "group_choice": "each",
+            "exclude": [f"g{j}" for j in range(N_NAMED // 4)],
+        },
+    ],
+    ids=["groups", "costs", "include", "exclude", "groups left out"],
+)
+def test_the_work_for_names_grows_with_their_number_not_with_its_square(asked):
+    names = [Name(f"c{j}") for j in range(N_NAMED)]
+    Name.looks = 0
+    checked_wishes(
+        names,
+        Columns(),
+        N_NAMED,
+        Grouping(asked.get("groups"), asked.get("group_choice", "sum")),
+        Prices(asked.get("costs"), None),
+        asked.get("include"),
+        asked.get("exclude"),
+    )
+    assert 0 < Name.looks < 20 * N_NAMED
+
+
+def test_include_and_exclude_are_compared_item_by_item_once():
+    items = [Name(f"a{j}") for j in range(N_NAMED)]
+    others = [Name(f"b{j}") for j in range(N_NAMED)]
+    names, prices = ["x"], Prices(None, None)
+    Name.looks = 0
+    checked_wishes(names, Stumps(), N_NAMED, Grouping(None, "sum"), prices, items, others)
+    assert Name.looks < 20 * N_NAMED
+
+
+def test_the_columns_of_every_group_are_known():
+    labels = np.random.default_rng(0).integers(0, 30, size=200)
+    wishes, _ = checked_wishes(
+        [f"x{j}" for j in range(200)],
+        Columns(),
+        1,
+        Grouping(labels, "each"),
+        Prices(None, None),
+        None,
+        None,
+    )
+    members = wishes._members()
+    assert list(members) == np.unique(labels).tolist()
+    for label, columns in members.items():
+        assert columns.tolist() == np.flatnonzero(labels == label).tolist()
+
+
+@pytest.mark.parametrize("pool", ["columns", "stumps"])
+@pytest.mark.parametrize("argument", ["include", "exclude"])
+def test_items_that_are_lists_are_refused(problem, pool, argument):
+    with pytest.raises(ValueError, match=f"{argument} takes a list of indices or names"):
+        ShareBoostClassifier(2, pool=pool, **{argument: [[1, 2], [3]]}).fit(*problem)

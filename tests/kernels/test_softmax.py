@@ -31,3 +31,15 @@ def test_a_score_that_is_not_a_number_reaches_the_residual():
     lead(scores, y, 1.0, own)
     residual_of(np.exp(scores), y, np.ones(4), rest, total)
     assert np.isnan(total).tolist() == [False, False, True, False]
+
+
+def test_sums_over_thousands_of_classes_are_as_exact_as_float32_allows():
+    k, n = 5000, 3
+    scores = np.random.default_rng(0).normal(size=(k, n)).astype(np.float32)
+    y, weight = np.array([0, 7, 4999]), np.ones(n, dtype=np.float32)
+    truth = softmax(scores.astype(np.float64), axis=0) - np.eye(k)[y].T
+    own, rest, total = np.empty((3, n), dtype=np.float32)
+    lead(scores, y, 0.0, own)
+    work = np.exp(scores)
+    residual_of(work, y, weight, rest, total)
+    assert np.abs(work - truth).sum(axis=0).max() < 1e-6

@@ -207,7 +207,8 @@ def test_rows_are_read_in_chunks_of_any_size(name, data, monkeypatch):
     # Refits that end early would end elsewhere wherever a sum is rounded otherwise.
     tight = {"refit_tol": 1e-3, "tol": 1e-6}
     whole = classifier(4, name, **tight).fit(X, y)
-    for constant in ("piece_features.CHUNK_ROWS", "products.CHUNK_ROWS", "patches.CHUNK_IMAGES"):
+    monkeypatch.setattr("shareboost.pools.moments.CHUNK_BYTES", 56 * X.shape[1])
+    for constant in ("products.CHUNK_ROWS", "patches.CHUNK_IMAGES"):
         monkeypatch.setattr(f"shareboost.pools.{constant}", 7)
     for constant in ("templates.CHUNK_IMAGES", "templates.BATCH_IMAGES"):
         monkeypatch.setattr(f"shareboost.pools.{constant}", 5)

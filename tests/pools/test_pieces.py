@@ -1,6 +1,9 @@
+import tracemalloc
+
 import naive
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from every_pool import all_curvatures, all_moments
 from naive_pools import explicit
 
@@ -239,3 +242,31 @@ def test_parts_are_as_large_as_they_may_be(form):
         most = max(3, PART_BYTES // (3 * each) * 3)
         assert sizes[:-1] == [min(most, 60)] * (len(sizes) - 1)
         assert sum(sizes) == 60
+
+
+@pytest.mark.parametrize("form", ["smooth", "paper"])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_float32_rows_make_float32_columns(form, make):
+    X = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+    pool = Pieces(4, 3, form=form).fit(make(X))
+    block = pool.encode(make(X), slice(0, 60))
+    columns = pool.columns(block, 2)
+    assert columns.dtype == np.float32
+    assert np.array_equal(columns.T, pool.features([2]).columns(make(X)))
+    assert pool.widen().columns(block, 2).dtype == np.float64
+
+
+@pytest.mark.quiet
+def test_no_copy_of_all_rows_is_ever_in_float64():
+    X = sp.random_array((1500, 2000), density=0.01, format="csr", rng=np.random.default_rng(0))
+    X = X.astype(np.float32)
+    pool = Pieces(3, 2)
+    pool.fit(X[:50, :20]).encode(X[:50, :20], slice(0, 50))  # compiles
+    tracemalloc.start()
+    pool.fit(X)
+    block = pool.encode(X, slice(0, 1500))
+    pool.columns(block, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # In float32: the rows, and k-means' copy of them or the columns of a piece.
+    assert peak < 4 * 1500 * 2000 * 3.5

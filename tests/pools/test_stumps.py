@@ -12,7 +12,8 @@ from naive_pools import explicit
 
 from shareboost import ShareBoostClassifier
 from shareboost.path import StopReason
-from shareboost.pools import Stumps
+from shareboost.pools import Stumps, thresholds
+from shareboost.pools.base import PART_BYTES
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
@@ -250,3 +251,80 @@ def test_up_to_256_values_take_one_byte(n, kind, centred):
     codes = pool.encode(X, slice(0, n))
     assert codes.dtype == kind
     assert np.array_equal(codes, X.T)
+
+
+def sparse_problem(seed):
+    """Return columns with few and many entries, none, zeros that are stored, NaN and duplicates."""
+    rng = np.random.default_rng(seed)
+    n = 600
+    X = np.zeros((n, 12))
+    for j, density in enumerate([0, 0.002, 0.01, 0.1, 0.3, 0.6, 1.0, 1.0, 0.05, 0, 0.2, 0.02]):
+        own = rng.random(n) < density
+        X[own, j] = rng.normal(size=own.sum()) if j % 2 else rng.integers(-3, 4, size=own.sum())
+    X[:40:9, 3] = X[::50, 8] = np.nan
+    stored = sp.coo_array(X)
+    row, column = stored.coords
+    halves = sp.coo_array(
+        (
+            np.concatenate([stored.data / 2, stored.data / 2, np.zeros(5)]),
+            (np.concatenate([row, row, np.arange(5)]), np.concatenate([column, column, [9] * 5])),
+        ),
+        shape=X.shape,
+    )
+    order = np.argsort(halves.coords[1], kind="stable")
+    pointers = np.searchsorted(halves.coords[1][order], np.arange(X.shape[1] + 1))
+    parts = halves.data[order], halves.coords[0][order], pointers
+    return X, sp.csc_array(parts, shape=X.shape), rng.uniform(0.5, 2, size=n)
+
+
+@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize("max_bins", [2, 8, 256, None])
+@pytest.mark.parametrize("chunk", [50, 1 << 18])
+def test_sparse_columns_are_cut_as_dense_ones(monkeypatch, chunk, max_bins, centred):
+    monkeypatch.setattr(thresholds, "CHUNK_ENTRIES", chunk)
+    X, sparse, weight = sparse_problem(0)
+    given = sparse.copy()
+    truth = Stumps(max_bins).fit(X, weight, centred)
+    pool = Stumps(max_bins).fit(sparse, weight, centred)
+    assert np.array_equal(pool.starts_, truth.starts_)
+    assert np.array_equal(pool.thresholds_, truth.thresholds_)
+    assert np.array_equal(pool.mostly_one_, truth.mostly_one_)
+    assert np.allclose(pool.scale_, truth.scale_, rtol=1e-12)
+    assert pool.code_dtype_ == truth.code_dtype_
+    assert np.array_equal(sparse.data, given.data, equal_nan=True)
+    assert np.array_equal(sparse.indptr, given.indptr)
+    block = pool.encode(sparse.tocsr(), slice(100, 500))
+    for j in range(X.shape[1]):
+        codes = block.column(j, pool.common_codes_[j], block.values.dtype)
+        cuts = truth.thresholds_[truth.starts_[j] : truth.starts_[j + 1]]
+        assert np.array_equal(codes, np.searchsorted(cuts, X[100:500, j]))
+
+
+def test_sparse_columns_of_few_entries_are_not_looked_at_one_by_one(monkeypatch):
+    def no_work(*arguments):
+        raise AssertionError("a column was counted alone")
+
+    monkeypatch.setattr(thresholds, "counted", no_work)
+    monkeypatch.setattr(thresholds, "cut_column", no_work)
+    X = sp.csr_array(
+        (np.array([3.0, 1.0, -2.0]), (np.array([0, 1, 4]), np.array([70_000, 70_000, 150_000]))),
+        shape=(5, 200_000),
+    )
+    pool = Stumps().fit(X)
+    assert pool.thresholds_.tolist() == [0.5, 2.0, -1.0]
+    assert pool.features(range(3)).column.tolist() == [70_000, 70_000, 150_000]
+    assert len(pool.parts(3)) <= 3
+
+
+def test_parts_stay_small_where_most_columns_make_no_stump():
+    X = sp.random_array((50, 100_000), density=1e-3, format="csr", rng=np.random.default_rng(0))
+    k = 500
+    pool = Stumps().fit(X)
+    parts = pool.parts(k)
+    assert [parts[0].start, *(part.stop for part in parts)] == [
+        *(part.start for part in parts),
+        pool.n_atoms_,
+    ]
+    for part in parts:
+        first, last = pool._columns_of(part)
+        assert last - first == 1 or 8 * k * pool._bin_edges(first, last)[-1] <= PART_BYTES

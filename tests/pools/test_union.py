@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -129,3 +131,35 @@ def test_costs_that_cannot_be_are_refused():
     for costs in ([1.0], [1.0, -1.0], [1.0, 0.0], [1.0, np.nan], 3, "ab"):
         with pytest.raises(ValueError, match="costs=.* is not valid for Union"):
             Union([Columns(), Stumps()], costs=costs).fit(np.eye(3))
+
+
+def test_atoms_of_many_pools_stay_in_the_order_chosen():
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    kinds = [Columns, lambda: Groups([0, 0, 1, 1]), lambda: Stumps(max_bins=2)]
+    pool = Union([kinds[i % 3]() for i in range(60)]).fit(X)
+    atoms = np.random.default_rng(1).permutation(pool.n_atoms_)[:90]
+    features = pool.features(atoms)
+    alone = [pool.features([atom]) for atom in atoms]
+    assert features.ids.tolist() == atoms.tolist()
+    assert features.widths.tolist() == [one.n_columns for one in alone]
+    assert np.array_equal(features.columns(X), np.hstack([one.columns(X) for one in alone]))
+    places = np.array([5, 80, 3, 41])
+    some = features.take(places)
+    assert some.ids.tolist() == atoms[places].tolist()
+    assert np.array_equal(some.columns(X), np.hstack([alone[i].columns(X) for i in places]))
+    assert some.names("abcd") == [name for i in places for name in alone[i].names("abcd")]
+
+
+def test_names_of_pools_are_tried_once_each(monkeypatch):
+    tried = []
+
+    def counted(start):
+        for number in itertools.count(start):
+            tried.append(number)
+            yield number
+
+    monkeypatch.setattr("shareboost.pools.union.count", counted)
+    pools = [Columns() for _ in range(50)]
+    names = [name for name, _ in Union([("columns3", Stumps()), *pools])._named()]
+    assert names[:4] == ["columns3", "columns1", "columns2", "columns4"]
+    assert len(tried) == 51

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..pools import Columns, Features, Groups, Pool
-from ..pools.groups import group_labels
+from ..pools.groups import columns_by_group, group_labels
 from .lookup import Lookup
 from .terms import ROUNDING, Terms
 
@@ -65,10 +65,9 @@ class Wishes:
         """Return the columns of each group, by label."""
         if self.labels is None:
             return {}
-        return {
-            label: np.flatnonzero(self.group == place)
-            for place, label in enumerate(self.labels.tolist())
-        }
+        assert self.group is not None
+        order, starts = columns_by_group(self.group, self.labels.size)
+        return dict(zip(self.labels.tolist(), np.split(order, starts[1:-1]), strict=True))
 
     def _prices(self, pool: Pool) -> tuple[Vector, sp.csr_array | None]:
         """Return the prices of items and the items that each atom needs."""
@@ -91,11 +90,14 @@ class Wishes:
     def _check_open(self, terms: Terms, pool: Pool) -> None:
         """Raise where nothing could be chosen."""
         costs = terms.costs(())
-        may = np.ones(pool.n_atoms_, dtype=bool) if pool.choosable is None else pool.choosable
-        left = may & ~np.isin(np.arange(pool.n_atoms_), terms.forbidden)
-        if may.any() and not left.any():
+        may = np.ones(pool.n_atoms_, dtype=bool)
+        if pool.choosable is not None:
+            may &= pool.choosable
+        any_varies = may.any()
+        may[terms.forbidden] = False
+        if any_varies and not may.any():
             raise ValueError("exclude names every feature that varies: nothing could be chosen.")
-        may = left & ~np.isin(np.arange(pool.n_atoms_), terms.owned)
+        may[list(terms.owned)] = False
         wanted = self.n_features is None or len(terms.owned) < self.n_features
         if may.any() and wanted:
             _check_above(self.budget, float(costs[may].min()))
@@ -164,7 +166,8 @@ def checked_wishes(
 
 def _check_lists(wishes: Wishes) -> None:
     """Raise for what can be told of ``include`` and ``exclude`` without knowing any atom."""
-    if both := [item for item in wishes.include if item in wishes.exclude]:
+    excluded = set(wishes.exclude)
+    if both := [item for item in wishes.include if item in excluded]:
         raise ValueError(_in_both([str(item) for item in both]))
     alike = len(set(map(type, wishes.include))) == 1  # else two items may mean one atom
     if alike:
@@ -191,7 +194,8 @@ def by_column(groups: Any, names: Sequence[str]) -> Any:
         return groups
     if missing := [name for name in names if name not in groups]:
         raise ValueError(f"groups has no label for {missing[0]!r}: it takes one for each column.")
-    if unknown := [name for name in groups if name not in set(names)]:
+    known = set(names)
+    if unknown := [name for name in groups if name not in known]:
         raise ValueError(f"groups names {unknown[0]!r}, which X does not have.")
     return [groups[name] for name in names]
 
@@ -227,7 +231,8 @@ def _with_prices(wishes: Wishes, costs: Any) -> Wishes:
         keys = labels if labels and set(costs) <= set(labels) else list(wishes.names)
         if missing := [key for key in keys if key not in costs]:
             raise ValueError(f"costs has no entry for {missing[0]!r}: {_takes(d, labels)}.")
-        if unknown := [key for key in costs if key not in set(keys)]:
+        known = set(keys)
+        if unknown := [key for key in costs if key not in known]:
             raise ValueError(f"costs names {unknown[0]!r}, which is unknown: {_takes(d, labels)}.")
         return replace(
             wishes,
@@ -283,4 +288,9 @@ def _listed(argument: str, value: Any) -> list[Any]:
         return []
     if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
         raise ValueError(f"{argument}={value!r} is not valid: it takes a list of indices or names.")
-    return [item.item() if isinstance(item, np.generic) else item for item in value]
+    items = [item.item() if isinstance(item, np.generic) else item for item in value]
+    try:
+        set(items)
+    except TypeError as error:  # a list or another item without a hash
+        raise ValueError(f"{argument} takes a list of indices or names: {error}.") from None
+    return items

@@ -52,3 +52,40 @@ def store(codes: Array, common: Array, pointers: Array, stored: Array, examples:
                 stored[place] = codes[j, i]
                 examples[place] = i
                 place += 1
+
+
+@njit(cache=True, nogil=True)
+def sums_from_both_ends(mass: Array, edges: Array, up_to: Array, beyond: Array) -> None:
+    """Write the sum of each column's masses up to every cell, and that beyond it.
+
+    mass (cells,), of column j from ``edges[j]`` to ``edges[j + 1]``; up_to and beyond (cells,).
+    """
+    for j in range(edges.size - 1):
+        running = 0.0
+        for cell in range(edges[j], edges[j + 1]):
+            running += mass[cell]
+            up_to[cell] = running
+        running = 0.0
+        for cell in range(edges[j + 1] - 1, edges[j] - 1, -1):
+            beyond[cell] = running
+            running += mass[cell]
+
+
+@njit(cache=True, nogil=True)
+def find_codes(values: Array, pointers: Array, cuts: Array, starts: Array, out: Array) -> None:
+    """Write the number of a column's cuts below each of its stored values; NaN is above all.
+
+    values (stored,), of column j from ``pointers[j]`` to ``pointers[j + 1]``; cuts, rising in
+    each column, of column j from ``starts[j]`` to ``starts[j + 1]``; out (stored,).
+    """
+    for j in range(starts.size - 1):
+        for place in range(pointers[j], pointers[j + 1]):
+            value = values[place]
+            low, high = starts[j], starts[j + 1]
+            while low < high:
+                middle = (low + high) // 2
+                if value <= cuts[middle]:
+                    high = middle
+                else:
+                    low = middle + 1
+            out[place] = low - starts[j]

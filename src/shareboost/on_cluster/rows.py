@@ -148,7 +148,7 @@ class GatheredRows(SpreadRows):
         y, weight = self.crew.labels(self._numbers)
         self.total_weight = float(weight.sum())
         shard = self._shard
-        for start, stop in pairwise(HOST.edges(y.size)):
+        for start, stop in pairwise(HOST.edges(y.size, self.n_classes)):
             rows = slice(start, stop)
             shard.blocks.append(shard.block(rows, y[rows], weight[rows]))
 

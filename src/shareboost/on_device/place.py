@@ -78,7 +78,7 @@ class Device(Place):
                 f"{self.device} ran out of memory for X or the chosen columns. {ADVICE} ({error})"
             ) from None
 
-    def edges(self, n_rows: int) -> list[int]:
+    def edges(self, n_rows: int, n_classes: int) -> list[int]:
         return [0, n_rows]
 
     def rows(self, X: Any) -> Tensor:

@@ -62,7 +62,7 @@ class DeviceStumps(OnDevice, Stumps):
         self.place.memory.chunks(d, 48 * n, count, "the distinct values of a column")
         yield from found
 
-    def _set_common(self, X: Any, cuts: list[NDArray[np.float64]]) -> None:
+    def _set_common(self, X: Any) -> None:
         """Leave out no code."""
         self.stored_ = False
 

@@ -37,7 +37,7 @@ class Place(ABC):
         """Return a context in which sums are reproducible; it gives the ``map`` of blocks."""
 
     @abstractmethod
-    def edges(self, n_rows: int) -> list[int]:
+    def edges(self, n_rows: int, n_classes: int) -> list[int]:
         """Return where the blocks of so many rows begin, and at last where they end."""
 
     @abstractmethod

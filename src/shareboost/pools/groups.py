@@ -105,8 +105,7 @@ class Groups(Pool):
     def _set(self, which: NDArray[np.intp], columns: Columns) -> Self:
         """Set what fitted columns and the group of each tell."""
         self.columns_ = columns
-        self.order_ = np.argsort(which, kind="stable")
-        self.starts_ = np.searchsorted(which[self.order_], np.arange(self.labels_.size + 1))
+        self.order_, self.starts_ = columns_by_group(which, self.labels_.size)
         self.n_atoms_ = int(self.labels_.size)
         self.dtype_ = self.columns_.dtype_
         self.sums_dtype_ = self.columns_.sums_dtype_
@@ -194,6 +193,14 @@ def group_labels(groups: ArrayLike, n_columns: int) -> tuple[NDArray[Any], NDArr
         raise ValueError("groups has NaN or None: it takes a label for every column.")
     unique, which = np.unique(labels, return_inverse=True)
     return unique, which.astype(np.intp)
+
+
+def columns_by_group(
+    which: NDArray[np.intp], n_groups: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the columns sorted by group, and where each group starts among them, and the end."""
+    order = np.argsort(which, kind="stable")
+    return order, np.searchsorted(which[order], np.arange(n_groups + 1))
 
 
 def _size(labels: NDArray[Any]) -> str:

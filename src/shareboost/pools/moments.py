@@ -44,7 +44,7 @@ def largest_magnitudes(X: Any) -> Vector:
     return np.maximum(-low.astype(np.float64), high.astype(np.float64))
 
 
-def chunks(X: NDArray[Any]) -> list[slice]:
+def chunks(X: Any) -> list[slice]:
     """Return ranges of rows of about ``CHUNK_BYTES`` in float64."""
     return ranges(X.shape[0], max(1, CHUNK_BYTES // (8 * max(1, X.shape[1]))))
 

@@ -10,10 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import Features, Floats, float_type, ranges
-
-# Rows of X that are converted at a time.
-CHUNK_ROWS = 4096
+from .base import Features, Floats, float_type
+from .moments import chunks
 
 
 class Coordinates(NamedTuple):
@@ -25,18 +23,19 @@ class Coordinates(NamedTuple):
     def of(self, X: Any) -> NDArray[np.float32]:
         """Return ``(X - mean) / unit`` in float32, (n, p)."""
         out = np.empty(X.shape, dtype=np.float32)
-        for rows in ranges(X.shape[0], CHUNK_ROWS):
-            part = X[rows].toarray() if sp.issparse(X) else X[rows]
-            out[rows] = (part - self.mean) / self.unit
+        for rows in chunks(X):
+            out[rows] = (_dense(X[rows]) - self.mean) / self.unit
         return out
 
 
 def coordinates_of(X: Any, share: NDArray[np.float64]) -> Coordinates:
     """Return coordinates about the weighted mean, in units of the root mean variance."""
-    mean = np.asarray(share @ X, dtype=np.float64).ravel()
+    mean = np.zeros(X.shape[1])
+    for rows in chunks(X):
+        mean += share[rows] @ _dense(X[rows])
     largest, squares = 0.0, []
-    for rows in ranges(X.shape[0], CHUNK_ROWS):
-        part = np.abs((X[rows].toarray() if sp.issparse(X) else X[rows]) - mean)
+    for rows in chunks(X):
+        part = np.abs(_dense(X[rows]) - mean)
         size = float(part.max())
         if size > 0:  # squares of numbers up to 1, which do not overflow
             squares.append((size, float(share[rows] @ np.square(part / size).sum(axis=1))))
@@ -45,6 +44,11 @@ def coordinates_of(X: Any, share: NDArray[np.float64]) -> Coordinates:
         return Coordinates(mean, float(np.abs(mean).max()) or 1.0)
     variance = sum(square * (size / largest) ** 2 for size, square in squares) / X.shape[1]
     return Coordinates(mean, largest * float(np.sqrt(variance)))
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    """Return some rows of X as an array."""
+    return X.toarray() if sp.issparse(X) else X
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,7 @@ class PieceFeatures(Features):
     def columns(self, X: Any) -> Any:
         X = X.tocsr() if sp.issparse(X) else X
         out = np.empty((self.n_columns, X.shape[0]), dtype=float_type(X.dtype))
-        for rows in ranges(X.shape[0], CHUNK_ROWS):
+        for rows in chunks(X):
             self.write(X[rows], self.coordinates.of(X[rows]), out[:, rows])
         return out.T
 
@@ -75,7 +79,7 @@ class PieceFeatures(Features):
         from ..kernels.shells import squared_distances
 
         n, p = points.shape
-        values = (X.toarray() if sp.issparse(X) else X).T
+        values = _dense(X).T
         distances = np.empty(n, dtype=np.float32)
         for place, (centre, radius) in enumerate(
             zip(self.centres, self.squared_radii, strict=True)

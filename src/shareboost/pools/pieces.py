@@ -26,7 +26,7 @@ from .base import (
     weights_or_ones,
 )
 from .clustering import cluster
-from .moments import largest_magnitudes
+from .moments import chunks, largest_magnitudes
 from .piece_features import PieceFeatures, coordinates_of
 from .thresholds import digits_apart
 
@@ -235,8 +235,10 @@ class Pieces(Pool):
 
     def columns(self, data: _ShellBlock, atom: int) -> Floats:
         n, p = data.points.shape
-        out = np.empty((p + 1, n), dtype=np.float64)
-        self.features([atom]).write(data.source, data.points, out)
+        out = np.empty((p + 1, n), dtype=self.dtype_)
+        piece = self.features([atom])
+        for rows in chunks(data.points):
+            piece.write(data.source[rows], data.points[rows], out[:, rows])
         return out
 
     def scales(self, atom: int) -> NDArray[np.float64]:

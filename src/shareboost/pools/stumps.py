@@ -29,13 +29,14 @@ from .stored import Stored, example_type
 from .table import Table
 from .threshold_search import cells_of
 from .thresholds import (
-    Cells,
     Counted,
+    Cuts,
     byte_values,
     count_columns,
+    cut_column,
+    cut_sparse_columns,
     digits_apart,
     is_bytes,
-    thresholds,
 )
 
 # Dense columns are stored without their most frequent codes where those make up so much.
@@ -125,18 +126,24 @@ class Stumps(Pool):
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         self._check()
-        counts = self._counted(X, weights_or_ones(X, weight))
-        self._set_common(X, self._set_cuts((column.cells for column in counts), centred))
+        weight = weights_or_ones(X, weight)
+        if sp.issparse(X):
+            self._set_cuts(cut_sparse_columns(X, weight, self.max_bins), centred)
+        else:
+            cells = (column.cells for column in self._counted(X, weight))
+            self._set_cuts((cut_column(own, self.max_bins) for own in cells), centred)
+        self._set_common(X)
         return self
 
     def fit_spread(self, table: Table, centred: bool = True) -> Self:
         self._check()
-        cuts = self._set_cuts(cells_of(table, self.max_bins), centred)
+        cells = cells_of(table, self.max_bins)
+        self._set_cuts((cut_column(own, self.max_bins) for own in cells), centred)
         if table.sparse:
-            self._leave_out_zeros(cuts)
+            self._leave_out_zeros()
         else:
             rows, _ = table.take(np.arange(0, table.n_rows, _step(table.n_rows)))
-            self._set_common(rows, cuts)
+            self._set_common(rows)
         return self
 
     def _check(self) -> None:
@@ -144,49 +151,43 @@ class Stumps(Pool):
             at_least("max_bins", self.max_bins, 2, "Stumps")
         one_of("scale", self.scale, POWERS, "Stumps")
 
-    def _set_cuts(self, columns: Iterable[Cells], centred: bool) -> list[NDArray[np.float64]]:
-        """Set all that the values of every column tell; return the thresholds of each."""
-        cuts, squares, mostly = [], [], []
-        largest_code = 0
-        for column in columns:
-            cuts.append(thresholds(column, self.max_bins))
-            # No value lies above the infinite threshold, so that adds no code.
-            largest_code = max(largest_code, cuts[-1].size)
-            if not centred and column.numbers == column.mass.size:
-                cuts[-1] = np.append(cuts[-1], NO_LIMIT)
-            codes = np.searchsorted(cuts[-1], column.least)
-            mass = np.bincount(codes, column.mass, minlength=cuts[-1].size + 1)
-            below = np.cumsum(mass)[:-1] / mass.sum()
-            # Summed from above: a tiny share is not the rounding of one less another.
-            above = np.cumsum(mass[::-1])[-2::-1] / mass.sum()
-            squares.append(below * above if centred else below)
-            mostly.append((above < below) & centred)
-        self.scale_ = np.sqrt(np.concatenate([np.empty(0), *squares])) ** POWERS[self.scale]
+    def _set_cuts(self, columns: Iterable[Cuts], centred: bool) -> None:
+        """Set all that the cuts of the columns tell."""
+        sizes, missing, cuts, below, above = map(np.concatenate, zip(*columns, strict=True))
+        # No value lies above the infinite threshold, so that adds no code.
+        self.code_dtype_ = np.min_scalar_type(int(sizes.max(initial=0)))
+        if centred:
+            squares, mostly = below * above, above < below
+        else:
+            ends = np.cumsum(sizes)[~missing]
+            cuts, squares = np.insert(cuts, ends, NO_LIMIT), np.insert(below, ends, 1.0)
+            mostly = np.zeros(cuts.size, dtype=bool)
+            sizes = sizes + ~missing
+        self.scale_ = np.sqrt(squares) ** POWERS[self.scale]
         # Stumps that most rows pass. Their moments are those of the rows that do not: the
         # variance of a column of nearly all ones is no difference of two large sums.
-        self.mostly_one_ = np.concatenate([np.empty(0, dtype=bool), *mostly])
-        self.thresholds_ = np.concatenate([np.empty(0), *cuts])
+        self.mostly_one_ = mostly
+        self.thresholds_ = cuts
         # Where the atoms of each column start.
-        self.starts_ = np.cumsum([0, *(cut.size for cut in cuts)])
+        self.starts_ = np.concatenate([[0], np.cumsum(sizes)])
         self.n_atoms_ = int(self.starts_[-1])
-        self.code_dtype_ = np.min_scalar_type(largest_code)
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
-        return cuts
 
     def _counted(self, X: Any, weight: NDArray[np.float64]) -> Iterator[Counted]:
         """Yield the distinct values of each column."""
         return count_columns(X, weight)
 
-    def _set_common(self, X: Any, cuts: list[NDArray[np.float64]]) -> None:
+    def _set_common(self, X: Any) -> None:
         """Set the code that a block need not store, of each column, and whether it does not.
 
         Of dense columns it is the most frequent, left out where that saves work: a stored code
         takes three bytes or more.
         """
         if sp.issparse(X):
-            self._leave_out_zeros(cuts)
+            self._leave_out_zeros()
         else:
             some = X[:: _step(X.shape[0])]
+            cuts = [self._cuts(j) for j in range(X.shape[1])]
             counts = [
                 np.bincount(_codes(some[:, j], cut), minlength=cut.size + 1)
                 for j, cut in enumerate(cuts)
@@ -195,25 +196,26 @@ class Stumps(Pool):
             self.stored_ = float(np.mean(shares)) > MOSTLY_COMMON
             self.common_codes_ = np.array([np.argmax(own) for own in counts])
 
-    def _leave_out_zeros(self, cuts: list[NDArray[np.float64]]) -> None:
+    def _leave_out_zeros(self) -> None:
         """Have blocks store no code of zero, as sparse ones store no zeros."""
         self.stored_ = True
-        self.common_codes_ = np.array([np.searchsorted(cut, 0.0) for cut in cuts])
+        negative = np.concatenate([[0], np.cumsum(self.thresholds_ < 0.0)])
+        self.common_codes_ = np.diff(negative[self.starts_])
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole columns, at least 12 where there are so many."""
         check_is_fitted(self)
-        return self._of_whole_columns(min(PART_BYTES // (8 * n_classes), -(-self.n_atoms_ // 12)))
+        n_bins = self.n_atoms_ + self.starts_.size - 1
+        return self._of_whole_columns(min(PART_BYTES // (8 * n_classes), -(-n_bins // 12)))
 
     def _of_whole_columns(self, largest: int) -> list[slice]:
-        """Return ranges of whole columns, of about so many atoms at most."""
-        edges, before = [0], 0
-        for stop in self.starts_[1:].tolist():
-            if stop - edges[-1] > largest and before > edges[-1]:
-                edges.append(before)
-            before = stop
-        if before > edges[-1]:
-            edges.append(before)
+        """Return ranges of whole columns, of about so many bins at most."""
+        bins = self._bin_edges(0, self.starts_.size - 1)
+        edges = [0]
+        while edges[-1] < self.n_atoms_:
+            first = int(self._column_of(edges[-1]))
+            last = int(np.searchsorted(bins, bins[first] + largest, side="right")) - 1
+            edges.append(int(self.starts_[max(last, first + 1)]))
         return [slice(*pair) for pair in pairwise(edges)]
 
     def encode(self, X: Any, rows: slice) -> Any:
@@ -221,11 +223,12 @@ class Stumps(Pool):
         check_is_fitted(self)
         dtype = self.code_dtype_
         if sp.issparse(X):
+            from ..kernels.binning import find_codes
+
             stored = Stored.of(X, rows)
-            codes = np.empty(stored.values.size, dtype=dtype)
-            for j in range(X.shape[1]):
-                own = stored.range(j)
-                codes[own] = _codes(stored.values[own], self._cuts(j))
+            values = stored.values.astype(np.float64, copy=False)
+            codes = np.empty(values.size, dtype=dtype)
+            find_codes(values, stored.pointers, self.thresholds_, self.starts_, codes)
             return stored._replace(values=codes)
         codes = np.empty((X.shape[1], rows.stop - rows.start), dtype=dtype)
         if is_bytes(X.dtype):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Self
@@ -34,10 +34,8 @@ class UnionFeatures(Features):
 
     @property
     def widths(self) -> NDArray[np.intp]:
-        widths = np.empty(self.ids.size, dtype=np.intp)
-        for number, member in enumerate(self.members):
-            widths[self.which == number] = member.widths
-        return widths
+        side_by_side = np.concatenate([member.widths for member in self.members])
+        return side_by_side[_side_by_side(self.which)]
 
     def columns(self, X: Any) -> Any:
         found = [member.columns(X) for member in self.members]
@@ -65,7 +63,8 @@ class UnionFeatures(Features):
         which = self.which[places]
         of_members = np.cumsum([0, *(member.ids.size for member in self.members)])
         own = (_side_by_side(self.which) - of_members[self.which])[places]
-        members = [member.take(own[which == number]) for number, member in enumerate(self.members)]
+        of_each = _of_each(own, which, len(self.members))
+        members = [member.take(some) for member, some in zip(self.members, of_each, strict=True)]
         return UnionFeatures(self.ids[places], which, self.pool_names, members)
 
     @property
@@ -79,6 +78,14 @@ def _side_by_side(which: NDArray[np.intp]) -> NDArray[np.intp]:
     places = np.empty(which.size, dtype=np.intp)
     places[np.argsort(which, kind="stable")] = np.arange(which.size)
     return places
+
+
+def _of_each(
+    items: NDArray[np.intp], which: NDArray[np.intp], n_pools: int
+) -> list[NDArray[np.intp]]:
+    """Return the items of each pool, in order; ``which`` tells the pool of each."""
+    order = np.argsort(which, kind="stable")
+    return np.split(items[order], np.searchsorted(which[order], np.arange(1, n_pools)))
 
 
 def _stacked(reads: list[sp.csr_array | None], sizes: list[int]) -> sp.csr_array | None:
@@ -249,10 +256,8 @@ class Union(Pool):
         check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
         which = np.searchsorted(self.starts_, ids, side="right") - 1
-        members = [
-            pool.features(ids[which == number] - self.starts_[number])
-            for number, pool in enumerate(self.pools_)
-        ]
+        of_each = _of_each(ids - self.starts_[which], which, len(self.pools_))
+        members = [pool.features(own) for pool, own in zip(self.pools_, of_each, strict=True)]
         return UnionFeatures(ids, which, self.names_, members)
 
     def member(self, atom: int) -> tuple[int, int]:
@@ -295,12 +300,14 @@ class Union(Pool):
             )
         kinds = Counter(type(pool).__name__.lower() for name, pool in named if not name)
         taken = set(given)
+        numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         unlike = []
         for name, pool in named:
             kind = type(pool).__name__.lower()
-            numbers = (f"{kind}{number}" for number in count(1))
-            free = [kind] if kinds[kind] == 1 and kind not in taken else numbers
-            own = name or next(candidate for candidate in free if candidate not in taken)
+            own = name or kind
+            if not name and (kinds[kind] > 1 or kind in taken):
+                numbered = (f"{kind}{number}" for number in numbers[kind])
+                own = next(candidate for candidate in numbered if candidate not in taken)
             taken.add(own)
             unlike.append((own, pool))
         return unlike
