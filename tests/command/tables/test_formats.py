@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import subprocess
 
 import numpy as np
 import pyarrow
@@ -85,6 +86,27 @@ def test_a_torn_compressed_file_is_one_line(run, frame, compression, tmp_path, r
     path = tmp_path / f"torn.csv.{compression}"
     path.write_bytes(COMPRESSED[compression](plain.read_bytes())[:-20])
     refused(run("fit", path, "--target", "species", "--out", tmp_path / "m.json"), "torn.csv")
+
+
+@pytest.mark.quiet
+@pytest.mark.parametrize("compression", ["gz", "bz2", "zst"])
+def test_a_bad_row_at_the_start_of_a_large_compressed_file_ends_the_program(
+    command, tmp_path, compression
+):
+    # The rest is larger than what is read ahead, so reading is under way when the program ends.
+    content = b"a,y\n1,2\n1,2,3\n" + b"0.12345,1\n" * 2_000_000
+    path = tmp_path / f"bad.csv.{compression}"
+    path.write_bytes(COMPRESSED[compression](content))
+    words, environment = command
+    found = subprocess.run(
+        [*words, "fit", str(path), "--target", "y", "--out", str(tmp_path / "m.json")],
+        capture_output=True,
+        env=environment,
+        timeout=60,
+    )
+    assert found.returncode == 2, found.stderr
+    assert found.stderr.count(b"\n") == 1, found.stderr
+    assert b"bad.csv" in found.stderr
 
 
 def test_npz_takes_matrices_with_and_without_names(run, frame, tmp_path, model):
