@@ -135,6 +135,33 @@ def test_npz_that_would_run_code_is_refused(run, tmp_path, refused):
     refused(run("fit", tmp_path / "bad.npz", "--out", tmp_path / "m.json"), "bad.npz")
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_a_damaged_npz_is_one_line(run, tmp_path, refused, save, damage):
+    path = tmp_path / "bad.npz"
+    save(path, X=np.random.default_rng(0).normal(size=(50, 4)), y=np.arange(50) % 2)
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        del content[-100:]
+    else:
+        content[500] ^= 255
+    path.write_bytes(content)
+    found = run("fit", path, "--out", tmp_path / "m.json")
+    refused(found, "bad.npz is no NPZ file that can be read")
+    assert "fault" not in found.stderr
+
+
+def test_an_svmlight_file_with_one_huge_index_is_refused_for_training_only(run, tmp_path, refused):
+    rows = "".join(f"{i % 2} 1:{i % 2} 2:{i % 7}\n" for i in range(20))
+    (tmp_path / "rows.svm").write_text(rows)
+    (tmp_path / "huge.svm").write_text(f"{rows}1 1:1 100000000:1\n")
+    words = ("--features", 1, "--out", tmp_path / "m.json")
+    refused(run("fit", tmp_path / "huge.svm", *words), "100,000,001 columns", "16,777,216")
+    assert run("fit", tmp_path / "rows.svm", *words).exit_code == 0
+    found = run("predict", tmp_path / "m.json", tmp_path / "huge.svm")
+    assert found.stdout.split()[1:] == [*"01" * 10, "1"]
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_svmlight_stays_sparse_and_counts_as_the_file_does(run, tmp_path, first):
     rng = np.random.default_rng(0)
