@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from attacks.cases import check_cases
 from attacks.promises import answer
-from mutated_files import mutated
+from mutated_files import changed_bytes, mutated
 from sklearn.datasets import dump_svmlight_file
 
 from shareboost import ShareBoostClassifier
@@ -17,10 +17,12 @@ ODD_TEXTS = [
     *("-1", "0", "nan", "inf", "1e309", "0x10", "1_000", "9" * 30, "é", "\udcff", "\n", "\x1b[2J"),
     *("--out", "--help", "-h", "n" * 300, "w" * 5000, "None", "True", "@words", "$HOME", "*", "'"),
 ]
+CHANGED = ["changed.npz", "changed.parquet", "changed.svm", "changed.tsv"]
 MODELS = ["m.json", "m.json", "m.json", "alone.json", "nameless.json", "changed.json", "t.csv"]
 TABLES = [
     *("t.csv", "t.csv", "t.csv", "t.tsv", "t.parquet", "t.npz", "t.svm", "t.csv.gz", "t.data"),
     *("m.json", "missing.csv", "folder", "empty.csv", "-"),
+    *CHANGED,
 ]
 OUTPUTS = ["new", "new", "new", "-", "folder", "folder/new", "missing/new", "t.csv"]
 COUNTS = ["1", "2", "3", "0", "-1", "2.5"]
@@ -151,13 +153,16 @@ def test_a_command_line_does_its_work_or_is_refused_in_one_line(files, tmp_path,
 
     def check(rng):
         (tmp_path / "changed.json").write_bytes(mutated(rng))
+        for name in CHANGED:
+            content = bytearray(files[f"t.{name.partition('.')[2]}"])
+            (tmp_path / name).write_bytes(changed_bytes(content, rng))
         words = command_line(rng)
         stdin = pick(rng, [files["t.csv"], files["m.json"], b"", b"\xff\0"])
         found = answer(words, stdin=stdin)
         # A refused command writes nothing; what it wrote is removed, and what it replaced restored.
         for path in (tmp_path / "folder", tmp_path):
             for child in path.iterdir():
-                if child.is_file() and child.name not in (*files, "changed.json"):
+                if child.is_file() and child.name not in (*files, "changed.json", *CHANGED):
                     assert found.exit_code == 0, f"{words} wrote {child.name}: {found.stderr}"
                     child.unlink()
         for name, content in files.items():
@@ -166,6 +171,6 @@ def test_a_command_line_does_its_work_or_is_refused_in_one_line(files, tmp_path,
             (tmp_path / name).write_bytes(content)
         return words[0], found.exit_code
 
-    outcomes = set(check_cases("command lines", 150, check))
+    outcomes = set(check_cases("command lines", 100, check))
     # Every command that is tried in full both works and is refused, else the cases test nothing.
     assert outcomes >= {(name, code) for name in ("fit", "predict", "export") for code in (0, 2)}

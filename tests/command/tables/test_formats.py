@@ -109,6 +109,16 @@ def test_a_bad_row_at_the_start_of_a_large_compressed_file_ends_the_program(
     assert b"bad.csv" in found.stderr
 
 
+def test_a_damaged_parquet_file_is_named(run, frame, tmp_path, refused):
+    path = tmp_path / "bad.parquet"
+    frame.to_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[-100:-8] = bytes(92)  # of the footer
+    path.write_bytes(content)
+    found = run("fit", path, "--target", "species", "--out", tmp_path / "m.json")
+    refused(found, "bad.parquet is no Parquet file")
+
+
 def test_npz_takes_matrices_with_and_without_names(run, frame, tmp_path, model):
     X, y = frame.iloc[:, :-1].to_numpy(), frame["species"].to_numpy(str)
     np.savez(tmp_path / "plain.npz", X=X, y=y)

@@ -157,6 +157,11 @@ class Columnar:
                     f"{name} has a row of more than {self._block_bytes:,} bytes, or a quote that "
                     "is not closed: Parquet and NPZ take rows of any length."
                 ) from None
+            if "Empty CSV" in text:
+                raise CommandError(
+                    f"{name} has no complete line. It takes a header and rows, each with a line "
+                    "end, and every quote closed."
+                ) from None
             raise CommandError(f"{name} cannot be read: {text}") from None
         except OSError as error:
             if self.source.compression() is None:  # the disk's own error
@@ -184,7 +189,7 @@ class Columnar:
         with self.source.seekable() as plain, self._file(plain.name) as file:
             try:
                 yield self._arrow.parquet.ParquetFile(file)
-            except self._arrow.ArrowException as error:
+            except (self._arrow.ArrowException, OSError) as error:
                 raise CommandError(f"{self.source.name} is no Parquet file: {error}") from None
 
     def _is_text(self, type_: Any) -> bool:
