@@ -199,6 +199,8 @@ CSV = {
     "nameless": (",a,b\n0,1,x\n1,2,y\n", "Column 1 of"),
     "empty": ("", "is empty"),
     "header": ("a,b\n", "no rows"),
+    "header_alone": ("a,b", "no complete line"),
+    "open_quote": ('"a,b\n1,2\n', "every quote closed"),
     "one_class": ("a,b\n1,x\n2,x\n", "one class alone, 'x'"),
     "short_row": ("a,b\n1,x\n2\n3,y\n", "has 1 values, and the header 2 names"),
     "long_row": ("a,b\n1,x\n2,3,4\n3,y\n", "has 3 values, and the header 2 names"),

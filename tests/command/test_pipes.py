@@ -143,6 +143,44 @@ def test_errors_are_one_line_and_exit_code_2_and_debug_shows_more(program, run, 
     assert "ModelFormatError" in shown.stderr
 
 
+@pytest.mark.parametrize(
+    ("closed", "rows", "code", "line"),
+    [
+        ("<&-", "-", 2, b"stdin is empty: CSV takes a header and rows.\n"),
+        (">&-", "iris.csv", 2, b"stdout is closed: send it to a file, or to /dev/null.\n"),
+        ("2>&-", "iris.csv", 0, b""),
+        ("2>&-", "missing.csv", 2, b""),
+    ],
+)
+def test_closed_streams_are_told_or_not_needed(command, folder, model, closed, rows, code, line):
+    words, environment = command
+    found = subprocess.run(
+        ["sh", "-c", f'exec "$@" {closed}', "sh", *words, "predict", str(model), rows],
+        capture_output=True,
+        env=environment,
+        cwd=folder,
+    )
+    assert (found.returncode, found.stderr) == (code, line)
+    assert found.stdout.count(b"\n") == (151 if code == 0 else 0)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_full_disk_behind_a_stream_is_exit_code_2(command, folder, model, stream):
+    words, environment = command
+    rows = "iris.csv" if stream == "stdout" else "missing.csv"
+    with open("/dev/full", "wb") as full:
+        found = subprocess.run(
+            [*words, "predict", str(model), rows],
+            env=environment,
+            cwd=folder,
+            **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: full},
+        )
+    assert found.returncode == 2
+    if stream == "stdout":
+        assert found.stderr == b"No space left on device.\n"
+
+
 def test_no_arguments_show_the_help(program):
     found = program()
     assert found.returncode == 2

@@ -1,12 +1,13 @@
 """``shareboost predict``: the classes that Python predicts, columns matched by name."""
 
+import csv
 import io
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from shareboost import load_model
+from shareboost import ShareBoostClassifier, load_model
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +80,31 @@ def test_text_among_numbers_names_the_column(run, model, rows, tmp_path, refused
     table.loc[4, "petal_length"] = "long"
     table.to_csv(tmp_path / "new.csv", index=False)
     refused(run("predict", model, tmp_path / "new.csv"), "'petal_length'", "'long'")
+
+
+def test_labels_that_a_spreadsheet_takes_for_formulas_get_a_quote_if_asked(run, tmp_path):
+    labels = ["=1+1", "+1a", "-a", "@a", "\ta", "\ra", "a=", "'a"]
+    y = np.repeat(labels, 4)
+    X = pd.DataFrame((y[:, None] == labels).astype(float), columns=[*"abcdefgh"])
+    ShareBoostClassifier(8).fit(X, y).save(tmp_path / "m.json")
+    X.to_csv(tmp_path / "x.csv", index=False)
+    words = ("predict", tmp_path / "m.json", tmp_path / "x.csv", "--proba")
+
+    def rows(*more):
+        return list(csv.reader(io.StringIO(run(*words, *more).stdout, newline="")))
+
+    plain, safe = rows(), rows("--safe-csv")
+    assert [row[0] for row in plain[1:]] == y.tolist()
+    assert [row[0] for row in safe[1:]] == [f"'{t}" if t[0] in "=+-@\t\r" else t for t in y]
+    assert [row[1:] for row in safe] == [row[1:] for row in plain]
+
+
+def test_numbers_stay_numbers_in_a_safe_csv(run, tmp_path):
+    X = pd.DataFrame({"a": [0.0, 1.0] * 5})
+    ShareBoostClassifier(1).fit(X, [-1, 1] * 5).save(tmp_path / "m.json")
+    X.to_csv(tmp_path / "x.csv", index=False)
+    found = run("predict", tmp_path / "m.json", tmp_path / "x.csv", "--safe-csv")
+    assert found.stdout.split()[1:] == ["-1", "1"] * 5
 
 
 def test_missing_values_name_the_column(run, model, rows, tmp_path, refused):

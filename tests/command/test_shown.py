@@ -7,6 +7,7 @@ import sys
 import types
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import shareboost
@@ -23,6 +24,15 @@ def test_the_table_of_rounds_is_the_path(run, model):
     shown = run("path", model).stdout.splitlines()
     assert shown[0].split() == ["round", "feature", "loss", "held-out", "error", "cost", "seconds"]
     assert len(shown) == len(rows) + 2
+
+
+def test_names_that_a_spreadsheet_takes_for_formulas_get_a_quote_if_asked(run, tmp_path):
+    X = pd.DataFrame({"=1+1": [0.0, 1.0] * 5})
+    ShareBoostClassifier(1).fit(X, [0, 1] * 5).save(tmp_path / "m.json", whole_path=True)
+    for more, name in (((), "=1+1"), (("--safe-csv",), "'=1+1")):
+        found = run("path", tmp_path / "m.json", "--csv", *more)
+        [row] = csv.DictReader(io.StringIO(found.stdout))
+        assert row["feature"] == name
 
 
 def test_explain_names_the_classes_of_the_largest_weights(run, tmp_path):

@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
@@ -43,6 +43,7 @@ class OneLineErrors(TyperGroup):
         """Run the command and end the program with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
         try:
+            _replace_closed_streams()
             with _one_line_warnings():
                 code = self._run(words, prog_name, complete_var, extra)
         except Exception as error:
@@ -88,7 +89,8 @@ class OneLineErrors(TyperGroup):
 
 def say(line: str) -> None:
     """Write one line to stderr."""
-    print(" ".join(line.split()), file=sys.stderr)
+    with suppress(OSError):  # a full disk perhaps: there is nowhere else to write it
+        print(" ".join(line.split()), file=sys.stderr)
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
@@ -102,6 +104,8 @@ def _line(error: Exception) -> str:
         return f"{error.filename} is there already: --force replaces it."
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}."
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{error.strerror}."
     if isinstance(error, MemoryError):
         return f"There is not enough memory. {error}"
     if isinstance(error, EXPECTED):
@@ -111,6 +115,16 @@ def _line(error: Exception) -> str:
 
 def _help_of(error: Any) -> str:
     return "" if error.ctx is None else f"See {error.ctx.command_path} --help."
+
+
+def _replace_closed_streams() -> None:
+    """Open the null device as stdin and stderr where they are closed; raise for stdout."""
+    if sys.stdin is None:
+        sys.stdin = open(os.devnull)  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout is None:
+        raise CommandError("stdout is closed: send it to a file, or to /dev/null.")
 
 
 def _forget_stdout() -> None:

@@ -29,6 +29,14 @@ Format = Annotated[
         help="The format of the data, where its name does not tell; CSV for stdin.",
     ),
 ]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        help="For spreadsheets: put a single quote before texts that they would take for "
+        "formulas, those that begin with =, +, -, @, a tab or a carriage return.",
+    ),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
 Debug = Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error.")]
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from types import SimpleNamespace
+from typing import Any, BinaryIO, cast
 
 from ..files import check_target, whole_file
 
 STDOUT = "-"
+# What a text begins with that a spreadsheet takes for a formula.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def check_output(out: str, force: bool) -> None:
@@ -53,6 +57,21 @@ def written(out: str) -> Iterator[str]:
         yield str(path)
         with path.open("rb") as file, output(out, force=False) as stdout:
             shutil.copyfileobj(file, stdout)
+
+
+def csv_lines(rows: list[list[Any]], safe: bool) -> str:
+    """Return rows as CSV; if ``safe``, a single quote goes before texts that look like formulas."""
+    if safe:
+        rows = [[_safe(cell) for cell in row] for row in rows]
+    lines: list[str] = []
+    stream: Any = SimpleNamespace(write=lines.append)
+    # A cell with a carriage return is quoted only if lines end with one.
+    csv.writer(stream, lineterminator="\r\n").writerows(rows)
+    return "".join(f"{line[:-2]}\n" for line in lines)
+
+
+def _safe(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA_STARTS) else cell
 
 
 def tell(line: str, *outs: str | None) -> None:

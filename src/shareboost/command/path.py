@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import math
-import sys
 from typing import Annotated, Any
 
 import typer
 
 from .app import app
-from .options import Debug, ModelFile
-from .outputs import table
+from .options import Debug, ModelFile, SafeCsv
+from .outputs import csv_lines, table
 
 HEADS = ["round", "feature", "loss", "held-out error", "cost", "seconds"]
 
@@ -20,6 +18,7 @@ HEADS = ["round", "feature", "loss", "held-out error", "cost", "seconds"]
 def path(
     model: ModelFile,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, for programs.")] = False,
+    safe_csv: SafeCsv = False,
     debug: Debug = False,
 ) -> None:
     """Show the rounds of a model: the feature that each brought in and what it left.
@@ -39,7 +38,7 @@ def path(
         heads = [*HEADS[:-1], "swaps", HEADS[-1]]
         rows = [[*row[:-1], swap, row[-1]] for row, swap in zip(rows, swaps, strict=True)]
     if as_csv:
-        csv.writer(sys.stdout, lineterminator="\n").writerows([heads, *rows])
+        print(csv_lines([heads, *rows], safe_csv), end="")
         return
     print(table(heads, [_shown(row) for row in rows]))
     print(f"The rounds ended: {clf.path_.stop_reason}.")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from typing import Annotated, Any
 
 import typer
 
 from .app import app
 from .errors import INTERRUPTED, say
-from .options import Data, Debug, Force, Format, ModelFile, shows_bars
-from .outputs import STDOUT, check_output, output
+from .options import Data, Debug, Force, Format, ModelFile, SafeCsv, shows_bars
+from .outputs import STDOUT, check_output, csv_lines, output
 
 
 @app.command()
@@ -22,6 +20,7 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Also a column of probabilities for each class.")
     ] = False,
+    safe_csv: SafeCsv = False,
     format_: Format = None,
     force: Force = False,
     debug: Debug = False,
@@ -49,7 +48,8 @@ def predict(
         lines = [heads if proba else heads[:1]]  # written with the first rows, not before an error
         try:
             for X in blocks_for(clf, source):
-                file.write(_lines([*lines, *_answers(clf, X, proba)]))
+                rows = [*lines, *_answers(clf, X, proba)]
+                file.write(csv_lines(rows, safe_csv).encode())
                 lines = []
                 done += X.shape[0]
         except KeyboardInterrupt:
@@ -57,7 +57,7 @@ def predict(
                 raise
             say(f"Interrupted: {done} predictions were written, and the others not.")
             raise typer.Exit(INTERRUPTED) from None
-        file.write(_lines(lines))
+        file.write(csv_lines(lines, safe_csv).encode())
 
 
 def _answers(clf: Any, X: Any, proba: bool) -> list[list[Any]]:
@@ -74,9 +74,3 @@ def _answers(clf: Any, X: Any, proba: bool) -> list[list[Any]]:
     return [
         [*label, *row] for label, row in zip(labels, clf.predict_proba(X).tolist(), strict=True)
     ]
-
-
-def _lines(rows: list[list[Any]]) -> bytes:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()

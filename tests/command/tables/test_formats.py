@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import subprocess
 
 import numpy as np
 import pyarrow
@@ -87,6 +88,37 @@ def test_a_torn_compressed_file_is_one_line(run, frame, compression, tmp_path, r
     refused(run("fit", path, "--target", "species", "--out", tmp_path / "m.json"), "torn.csv")
 
 
+@pytest.mark.quiet
+@pytest.mark.parametrize("compression", ["gz", "bz2", "zst"])
+def test_a_bad_row_at_the_start_of_a_large_compressed_file_ends_the_program(
+    command, tmp_path, compression
+):
+    # The rest is larger than what is read ahead, so reading is under way when the program ends.
+    content = b"a,y\n1,2\n1,2,3\n" + b"0.12345,1\n" * 2_000_000
+    path = tmp_path / f"bad.csv.{compression}"
+    path.write_bytes(COMPRESSED[compression](content))
+    words, environment = command
+    found = subprocess.run(
+        [*words, "fit", str(path), "--target", "y", "--out", str(tmp_path / "m.json")],
+        capture_output=True,
+        env=environment,
+        timeout=60,
+    )
+    assert found.returncode == 2, found.stderr
+    assert found.stderr.count(b"\n") == 1, found.stderr
+    assert b"bad.csv" in found.stderr
+
+
+def test_a_damaged_parquet_file_is_named(run, frame, tmp_path, refused):
+    path = tmp_path / "bad.parquet"
+    frame.to_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[-100:-8] = bytes(92)  # of the footer
+    path.write_bytes(content)
+    found = run("fit", path, "--target", "species", "--out", tmp_path / "m.json")
+    refused(found, "bad.parquet is no Parquet file")
+
+
 def test_npz_takes_matrices_with_and_without_names(run, frame, tmp_path, model):
     X, y = frame.iloc[:, :-1].to_numpy(), frame["species"].to_numpy(str)
     np.savez(tmp_path / "plain.npz", X=X, y=y)
@@ -111,6 +143,33 @@ def test_npz_with_training_and_test_rows_in_one_file(run, frame, tmp_path):
 def test_npz_that_would_run_code_is_refused(run, tmp_path, refused):
     np.savez(tmp_path / "bad.npz", X=np.array([[print]], dtype=object), y=[1])
     refused(run("fit", tmp_path / "bad.npz", "--out", tmp_path / "m.json"), "bad.npz")
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_a_damaged_npz_is_one_line(run, tmp_path, refused, save, damage):
+    path = tmp_path / "bad.npz"
+    save(path, X=np.random.default_rng(0).normal(size=(50, 4)), y=np.arange(50) % 2)
+    content = bytearray(path.read_bytes())
+    if damage == "cut":
+        del content[-100:]
+    else:
+        content[500] ^= 255
+    path.write_bytes(content)
+    found = run("fit", path, "--out", tmp_path / "m.json")
+    refused(found, "bad.npz is no NPZ file that can be read")
+    assert "fault" not in found.stderr
+
+
+def test_an_svmlight_file_with_one_huge_index_is_refused_for_training_only(run, tmp_path, refused):
+    rows = "".join(f"{i % 2} 1:{i % 2} 2:{i % 7}\n" for i in range(20))
+    (tmp_path / "rows.svm").write_text(rows)
+    (tmp_path / "huge.svm").write_text(f"{rows}1 1:1 100000000:1\n")
+    words = ("--features", 1, "--out", tmp_path / "m.json")
+    refused(run("fit", tmp_path / "huge.svm", *words), "100,000,001 columns", "16,777,216")
+    assert run("fit", tmp_path / "rows.svm", *words).exit_code == 0
+    found = run("predict", tmp_path / "m.json", tmp_path / "huge.svm")
+    assert found.stdout.split()[1:] == [*"01" * 10, "1"]
 
 
 @pytest.mark.parametrize("first", [0, 1])

@@ -7,15 +7,17 @@ the first of two files, but does not tell rows that are too short from missing v
 
 from __future__ import annotations
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...progress import BytesBar
 from ..errors import CommandError, listed
 from .libraries import pyarrow_for
-from .sources import Counted, Source
+from .sources import Source
 
 # The longest row that can be read, unless the header is long; pyarrow holds several at a time.
 BLOCK_BYTES = 2 << 20
@@ -51,7 +53,6 @@ class Columnar:
     def __init__(self, source: Source):
         self.source = source
         self._arrow = pyarrow_for("CSV, TSV and Parquet files")
-        self.n_bytes = 0  # of the last pass, decompressed
         self._block_bytes = BLOCK_BYTES
 
     def kinds(self) -> dict[str, bool]:
@@ -60,7 +61,7 @@ class Columnar:
             with self._parquet() as file:
                 schema = file.schema_arrow
         else:
-            with self.source.open(None) as stream, self._rows(stream, {}) as reader:
+            with self._rows({}) as (reader, _):
                 schema = reader.schema
         with self._told():
             _check_names(schema.names, self.source.name)
@@ -81,20 +82,30 @@ class Columnar:
         if self.source.format == "parquet":
             yield from self._parquet_blocks(types)
             return
-        with self.source.open(what) as stream, self._rows(stream, types) as reader:
+        with self._rows(types) as (reader, file):
+            size = file.size()
+            bar = BytesBar(what, size)
             while True:
                 with self._told():
                     try:
                         batch = reader.read_next_batch()
                     except StopIteration:
                         break
+                bar.at(file.tell())
                 yield batch
-            self.n_bytes = stream.n_bytes
+            bar.end(size)
+
+    def n_bytes(self) -> int:
+        """Return how many bytes the table takes, decompressed."""
+        if self.source.format != "parquet":
+            return self.source.size()
+        with self._parquet() as file:
+            return int(file.metadata.num_rows * file.metadata.num_columns * 8)
 
     @contextmanager
-    def _rows(self, stream: Counted, types: dict[str, Any]) -> Iterator[Any]:
-        """Open the rows of a CSV file; without types they are guessed from its first block."""
-        csv, start = self._arrow.csv, stream.peek()
+    def _rows(self, types: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+        """Open the rows of a CSV file, and the file; without types the first block tells them."""
+        csv, start = self._arrow.csv, self.source.head()
         _check_start(start, self.source.name, self.source.format)
         separator = SEPARATORS[self.source.format]
         header = start.partition(b"\n")[0]
@@ -103,14 +114,27 @@ class Columnar:
         self._block_bytes = max(BLOCK_BYTES, len(header) + NUMBER_BYTES * columns)
         with (
             self._told(),
+            self._file(self.source.path) as file,
             csv.open_csv(
-                self._arrow.PythonFile(stream, mode="r"),
+                self._decompressed(file),
                 csv.ReadOptions(block_size=self._block_bytes),
                 csv.ParseOptions(delimiter=separator, newlines_in_values=True),
                 csv.ConvertOptions(column_types=types, include_columns=list(types)),
             ) as reader,
         ):
-            yield reader
+            yield reader, file
+
+    def _file(self, path: str) -> Any:
+        """Open a file for pyarrow.
+
+        Its threads read ahead, also after an error, and must not call Python: where they do when
+        the interpreter ends, the process hangs or aborts.
+        """
+        return self._arrow.OSFile(os.fsencode(path), "rb")
+
+    def _decompressed(self, file: Any) -> Any:
+        compression = self.source.compression()
+        return file if compression is None else self._arrow.CompressedInputStream(file, compression)
 
     @contextmanager
     def _told(self) -> Iterator[None]:
@@ -133,7 +157,16 @@ class Columnar:
                     f"{name} has a row of more than {self._block_bytes:,} bytes, or a quote that "
                     "is not closed: Parquet and NPZ take rows of any length."
                 ) from None
+            if "Empty CSV" in text:
+                raise CommandError(
+                    f"{name} has no complete line. It takes a header and rows, each with a line "
+                    "end, and every quote closed."
+                ) from None
             raise CommandError(f"{name} cannot be read: {text}") from None
+        except OSError as error:
+            if self.source.compression() is None:  # the disk's own error
+                raise
+            raise CommandError(f"{name} is compressed and damaged: {error}.") from None
         except UnicodeDecodeError as error:
             raise CommandError(f"{name} is not in UTF-8: {error}.") from None
 
@@ -143,7 +176,6 @@ class Columnar:
             for batch in file.iter_batches(batch_size=rows, columns=list(types)):
                 found = {name: self._cast(batch, name, types[name]) for name in types}
                 yield self._arrow.record_batch(found)
-            self.n_bytes = file.metadata.num_rows * file.metadata.num_columns * 8
 
     def _cast(self, batch: Any, name: str, type_: Any) -> Any:
         column = batch.column(batch.schema.get_field_index(name))
@@ -154,10 +186,10 @@ class Columnar:
 
     @contextmanager
     def _parquet(self) -> Iterator[Any]:
-        with self.source.seekable() as file:
+        with self.source.seekable() as plain, self._file(plain.name) as file:
             try:
                 yield self._arrow.parquet.ParquetFile(file)
-            except self._arrow.ArrowException as error:
+            except (self._arrow.ArrowException, OSError) as error:
                 raise CommandError(f"{self.source.name} is no Parquet file: {error}") from None
 
     def _is_text(self, type_: Any) -> bool:

@@ -54,10 +54,12 @@ def _npz(source: Source, target: str | None, ends: tuple[str, ...], labelled: bo
         try:
             with np.load(file, allow_pickle=False) as arrays:
                 return _matrix(arrays, source.name, target, ends, labelled)
-        except CommandError:
+        except (CommandError, MemoryError):
             raise
-        except (ValueError, OSError, EOFError, AttributeError, KeyError) as error:
-            raise CommandError(f"{source.name} is no NPZ file that can be read: {error}.") from None
+        except Exception as error:  # NumPy, zipfile and zlib raise many kinds for a damaged file
+            raise CommandError(
+                f"{source.name} is no NPZ file that can be read: {error}."
+            ) from error
 
 
 def _matrix(

@@ -37,12 +37,18 @@ SUFFIXES = {
 }
 FORMATS = ("csv", "tsv", "parquet", "npz", "svmlight")
 COMPRESSED = ("gz", "bz2", "xz", "zst")
-# Decompressors by the bytes that a compressed file begins with, whatever its name.
-MAGIC: dict[bytes, Callable[[Any], Any]] = {
-    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
-    b"BZh": bz2.BZ2File,
-    b"\xfd7zXZ\x00": lzma.LZMAFile,
-    b"\x28\xb5\x2f\xfd": lambda file: _zstandard(file),
+# Compressions by the bytes that a compressed file begins with, whatever its name.
+MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
+    "gzip": lambda file: gzip.GzipFile(fileobj=file),
+    "bz2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "zstd": lambda file: _zstandard(file),
 }
 PEEKED = 1 << 14
 LONGEST_LINE = 1 << 26  # bytes that are looked through for the end of the header
@@ -54,29 +60,10 @@ class Counted:
 
     def __init__(self, raw: Any, stream: Any, name: str, bar: BytesBar | None):
         self._raw, self._stream, self._name, self._bar = raw, stream, name, bar
-        self._start = b""
         self.n_bytes = 0
-        self.closed = False
 
     def read(self, size: int = -1) -> bytes:
         """Return the next bytes."""
-        if not self._start:
-            return self._next(size)
-        n = len(self._start) if size < 0 else size
-        found, self._start = self._start[:n], self._start[n:]
-        # A block that is not full would be taken for the last one.
-        return found + self._next(size if size < 0 else size - len(found))
-
-    def peek(self) -> bytes:
-        """Return the first bytes, a whole line at least, which ``read`` returns again."""
-        while b"\n" not in self._start and len(self._start) < LONGEST_LINE:
-            more = self._next(PEEKED)
-            if not more:
-                break
-            self._start += more
-        return self._start
-
-    def _next(self, size: int) -> bytes:
         try:
             found: bytes = self._stream.read(size)
         except DAMAGED as error:
@@ -87,22 +74,6 @@ class Counted:
         if self._bar is not None:
             self._bar.at(self._raw.tell() if self._raw.seekable() else self.n_bytes)
         return found
-
-    def readable(self) -> bool:
-        """Return that it can be read."""
-        return True
-
-    def seekable(self) -> bool:
-        """Return that it is read once, from its beginning to its end."""
-        return False
-
-    def writable(self) -> bool:
-        """Return that it cannot be written."""
-        return False
-
-    def close(self) -> None:
-        """Let no more be read."""
-        self.closed = True
 
 
 @dataclass(frozen=True)
@@ -145,10 +116,40 @@ class Source:
         with open(self.path, "rb") as file:
             yield file
 
+    def compression(self) -> str | None:
+        """Return how its bytes are compressed, None where they are not."""
+        with self._raw() as raw:
+            return _compression(raw)
+
+    def head(self) -> bytes:
+        """Return the first decompressed bytes, a whole line at least."""
+        start = b""
+        with self.open(None) as stream:
+            while b"\n" not in start and len(start) < LONGEST_LINE:
+                more = stream.read(PEEKED)
+                if not more:
+                    break
+                start += more
+        return start
+
+    def size(self) -> int:
+        """Return the number of its decompressed bytes; a compressed file is read for it."""
+        if self.compression() is None:
+            return os.path.getsize(self.path)
+        with self.open("counting") as stream:
+            while stream.read(1 << 20):
+                pass
+            return stream.n_bytes
+
     @contextmanager
     def again(self) -> Iterator[Source]:
-        """Yield a source that can be opened several times: a copy of what can be read once."""
-        if self.path != STDIN and not stat.S_ISFIFO(os.stat(self.path).st_mode):
+        """Yield a source that can be opened several times, by pyarrow too.
+
+        It is a decompressed copy where the table can be read only once, and of xz, which pyarrow
+        does not read.
+        """
+        once = self.path == STDIN or stat.S_ISFIFO(os.stat(self.path).st_mode)
+        if not once and self.compression() != "xz":
             yield self
             return
         with self.whole() as file:
@@ -193,13 +194,15 @@ def source_of(path: str, format_: str | None) -> Source:
     return Source(path, found, path)
 
 
+def _compression(raw: Any) -> str | None:
+    start = raw.peek(6)
+    return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
+
+
 def _decompressed(raw: Any) -> Any:
     """Return the stream of a file's own bytes."""
-    start = raw.peek(6)
-    for magic, opened in MAGIC.items():
-        if start.startswith(magic):
-            return opened(raw)
-    return raw
+    compression = _compression(raw)
+    return raw if compression is None else DECOMPRESSORS[compression](raw)
 
 
 def _zstandard(file: Any) -> Any:

@@ -56,14 +56,13 @@ class Survey:
         The different texts of the columns of text.
     labels : LabelTexts
         Of the target.
-    n_rows, n_bytes : int
+    n_rows : int
     """
 
     numbers: dict[str, Numbers] = field(default_factory=dict)
     texts: dict[str, set[str]] = field(default_factory=dict)
     labels: LabelTexts = field(default_factory=LabelTexts)
     n_rows: int = 0
-    n_bytes: int = 0
 
     def inputs(self, order: list[str]) -> Inputs:
         """Return the columns of X, in the order of the table."""
@@ -76,7 +75,7 @@ class Survey:
         """The columns of numbers with missing values."""
         return [column for column, numbers in self.numbers.items() if numbers.gaps]
 
-    def dtype(self, n_columns: int) -> np.dtype[Any]:
+    def dtype(self, n_columns: int, table: Columnar) -> np.dtype[Any]:
         """Return the type of X: integers where all are whole, else floats."""
         found = self.numbers.values()
         if all(numbers.whole and not numbers.gaps for numbers in found):
@@ -86,7 +85,7 @@ class Survey:
                 if np.iinfo(kind).min <= min(low, 0.0) and max(high, 1.0) <= np.iinfo(kind).max:
                     return kind
         doubles = 8 * self.n_rows * n_columns
-        return np.dtype(np.float64 if doubles <= MOST_FOR_DOUBLES * self.n_bytes else np.float32)
+        return np.dtype(np.float64 if doubles <= MOST_FOR_DOUBLES * table.n_bytes() else np.float32)
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def filled(
     table: Columnar, found: Survey, encoder: Encoder, places: NDArray[np.intp]
 ) -> NDArray[Any]:
     """Return X of a table that was surveyed, each row at its place."""
-    X = np.empty((found.n_rows, encoder.n_columns), dtype=found.dtype(encoder.n_columns))
+    X = np.empty((found.n_rows, encoder.n_columns), dtype=found.dtype(encoder.n_columns, table))
     done = 0
     for batch in table.blocks(encoder.numbers, encoder.texts):
         X[places[done : done + batch.num_rows]] = encoder.rows(batch)
@@ -168,7 +167,6 @@ def _pass(table: Columnar, kinds: dict[str, bool], target: str, choice: TextChoi
                     f"{choice.most_levels} different texts: --levels allows more, --drop "
                     f"{column} leaves it out."
                 )
-    found.n_bytes = table.n_bytes
     if not found.n_rows:
         raise CommandError(f"{table.source.name} has a header and no rows.")
     _check_finite(found, table.source.name)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model_file.inputs import MOST_INPUTS
 from ..errors import CommandError, listed
 from .columnar import COLUMNAR, Columnar
 from .inputs import Encoder, Inputs, columns_with_gaps
@@ -116,6 +117,11 @@ def _from_matrix(source: Source, asked: Asked) -> Training:
     X, y, names = read_matrix(source, asked.target, TRAINING)
     if y is None:
         raise CommandError(f"{source.name} has no labels.")
+    if X.shape[1] > MOST_INPUTS:
+        raise CommandError(
+            f"{source.name} has {X.shape[1]:,} columns, and a model takes at most "
+            f"{MOST_INPUTS:,}: number the indices of an svmlight file without large gaps."
+        )
     check_labels([str(label) for label in np.unique(y)], asked.target or "y", source.name)
     inputs = None if names is None else Inputs(names)
     gaps = columns_with_gaps(X, inputs)
