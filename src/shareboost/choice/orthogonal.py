@@ -51,6 +51,7 @@ def orthogonal_scores(
     products, squares, slopes = (rows.place.numpy(total) / rows.total_weight for total in totals)
     chosen, across = products[:, :, :n], products[:, :, n:].swapaxes(1, 2)  # A'DA, x'DA
     explained = _solved(chosen, ridge, across)
+    spanned = _solved(chosen, np.zeros(n), across)  # whatever the penalty
     g = slopes - (explained @ slope[:, :, None])[:, :, 0]
     own_ridge = float(objective.ridge(np.zeros((rows.n_classes, 1)))[0])
     starts = np.cumsum(widths) - widths
@@ -60,9 +61,11 @@ def orthogonal_scores(
         some = widths == width
         own = starts[some, None] + np.arange(width)  # (atoms, width)
         size = squares[:, own, :width]
-        left = size - explained[:, own] @ across[:, own].swapaxes(2, 3)
+        curvature = size - explained[:, own] @ across[:, own].swapaxes(2, 3)
+        curvature += own_ridge * np.eye(width)
+        left = size - spanned[:, own] @ across[:, own].swapaxes(2, 3)
         trace = np.trace(size, axis1=2, axis2=3)
-        found[some] = _lengths(g[:, own], left, least * trace, own_ridge).sum(axis=0)
+        found[some] = _lengths(g[:, own], curvature, left, least * trace).sum(axis=0)
     return found.tolist()
 
 
@@ -87,13 +90,15 @@ def _solved(matrices: Array, ridge: Array, rows: Array) -> Array:
     return np.linalg.solve(regular, rows.swapaxes(1, 2)).swapaxes(1, 2)
 
 
-def _lengths(g: Array, left: Array, least: Array, ridge: float) -> Array:
-    """Return the lengths of g, (k, atoms, width), by the inverse of what is left.
+def _lengths(g: Array, curvature: Array, left: Array, least: Array) -> Array:
+    """Return the lengths of g, (k, atoms, width), by the inverse of the curvature.
 
-    Along directions that the chosen columns span there is nothing left but rounding.
+    They are taken along the directions of which the chosen columns leave more than the least.
     """
     values, vectors = np.linalg.eigh(left)
     free = values > least[:, :, None]
-    along = (g[:, :, None, :] @ vectors)[:, :, 0]
-    shares = np.where(free, along**2, 0.0) / np.where(free, values + ridge, 1.0)
-    return np.sqrt(shares.sum(axis=2))
+    along = np.where(free, (g[:, :, None, :] @ vectors)[:, :, 0], 0.0)
+    both = free[:, :, :, None] & free[:, :, None, :]
+    turned = np.where(both, vectors.swapaxes(2, 3) @ curvature @ vectors, np.eye(g.shape[2]))
+    steps = np.linalg.solve(turned, along[:, :, :, None])[:, :, :, 0]
+    return np.sqrt(np.maximum((along * steps).sum(axis=2), 0.0))
