@@ -269,11 +269,16 @@ def test_a_fork_leaves_no_lock_of_another_thread_locked(work):
     subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | settings)
 
 
-def test_ctrl_c_waits_for_the_end_of_a_block_that_defers_it():
+def test_ctrl_c_takes_effect_at_the_end_of_blocks_that_defer_it():
     done = []
-    with heeding_ctrl_c(), pytest.raises(KeyboardInterrupt), interrupts_deferred():
+
+    def interrupted():
         with interrupts_deferred():
-            signal.raise_signal(signal.SIGINT)
-            done.append("inner")
-        done.append("outer")
+            with interrupts_deferred():
+                signal.raise_signal(signal.SIGINT)
+                done.append("inner")
+            done.append("outer")
+
+    with heeding_ctrl_c(), pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert done == ["inner", "outer"]
