@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export SHAREBOOST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all test-random coverage mutants lint install evidence paper bench bench-quick docs clean
+.PHONY: demo test test-all test-random test-oldest coverage mutants lint install evidence paper bench bench-quick docs clean
 
 demo: .venv/installed
 	@mkdir -p build
@@ -32,6 +32,15 @@ RANDOM := -p randomly --hypothesis-profile new
 test-random: .venv/installed-test
 	$(PYTEST) $(PARALLEL) $(RANDOM) -m "not slow and not quiet"
 	$(PYTEST) $(RANDOM) -m "quiet and not slow"
+
+# Fits, pools and tables with the oldest versions that are allowed, in an environment of their own.
+OLDEST := tests/test_classifier.py tests/test_input.py tests/test_threads.py tests/kernels \
+	tests/pools tests/command/tables tests/command/test_fit.py tests/command/test_predict.py
+
+test-oldest: export NUMBA_CACHE_DIR := $(abspath .venv/oldest/cache)
+test-oldest: .venv/installed-oldest
+	.venv/oldest/bin/python -m pytest $(PARALLEL) -m "not slow and not quiet" $(OLDEST)
+	.venv/oldest/bin/python -m pytest -m "quiet and not slow" $(OLDEST)
 
 # Lines and branches that the tests of `make test` run.
 coverage: .venv/installed-test
@@ -95,6 +104,12 @@ docs: .venv/installed-docs
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
 	@touch $@ .venv/installed
+
+.venv/installed-oldest: pyproject.toml tests/oldest.txt
+	$(PYTHON) -m venv .venv/oldest
+	.venv/oldest/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/oldest.txt \
+		--editable '.[command]' allpairspy hypothesis polars pytest 'pytest-xdist[psutil]'
+	@touch $@
 
 .venv/installed-docs: pyproject.toml
 	$(PYTHON) -m venv .venv

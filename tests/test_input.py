@@ -46,7 +46,7 @@ def test_a_long_run_is_the_same_for_dense_and_sparse(digits):
 
 def test_sparse_input_is_never_densified(monkeypatch):
     rng = np.random.default_rng(0)
-    X = sp.random_array((500, 3000), density=0.01, rng=rng, format="csr")
+    X = sp.random_array((500, 3000), density=0.01, random_state=rng, format="csr")
     y = rng.integers(3, size=500)
 
     def guard(original):
@@ -289,3 +289,59 @@ def test_a_thousand_classes_are_no_trouble(pool):
     X = sp.csr_array(np.floor(rng.random((1100, 6)) * 9)[y])
     clf = ShareBoostClassifier(2, pool=pool, refit_tol=0.5, tol=1e-2).fit(X, y)
     assert clf.coef_.shape == (1100, 2)
+
+
+def with_index_beyond(X):
+    X.indices[5] = X.shape[X.format == "csr"]
+
+
+def with_index_below_zero(X):
+    X.indices[5] = -1
+
+
+def with_falling_pointers(X):
+    X.indptr[3] = X.indptr[2] - 1
+
+
+def with_pointers_beyond(X):
+    X.indptr[-1] = X.indices.size + 1
+
+
+def with_pointers_below_zero(X):
+    X.indptr[0] = -1
+
+
+@pytest.mark.parametrize("format_", ["csr", "csc"])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        with_index_beyond,
+        with_index_below_zero,
+        with_falling_pointers,
+        with_pointers_beyond,
+        with_pointers_below_zero,
+    ],
+)
+def test_a_sparse_matrix_with_entries_outside_its_shape_is_refused(problem, format_, damage):
+    X, y = problem
+    S = sp.csr_array(X).asformat(format_)
+    damage(S)
+    message = r"X is not valid: its ind(ices|ptr)\b.* tak"
+    with pytest.raises(ValueError, match=message):
+        ShareBoostClassifier(2).fit(S, y)
+    with pytest.raises(ValueError, match=message):
+        ShareBoostClassifier(2).fit(X, y, eval_set=(S, y))
+    with pytest.raises(ValueError, match=message):
+        OneVsRestGreedyClassifier(2).fit(S, y)
+    clf = ShareBoostClassifier(2).fit(X, y)
+    for method in (clf.predict, clf.predict_proba, clf.transform):
+        with pytest.raises(ValueError, match=message):
+            method(S)
+
+
+def test_a_sparse_matrix_with_room_for_more_entries_is_taken(problem):
+    X, y = problem
+    S = sp.csr_array(X)
+    S.data, S.indices = np.append(S.data, 0.0), np.append(S.indices, 10**6)  # not in use
+    clf = ShareBoostClassifier(2).fit(S, y)
+    assert np.array_equal(clf.predict(S), ShareBoostClassifier(2).fit(X, y).predict(X))

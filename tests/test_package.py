@@ -4,6 +4,7 @@ import multiprocessing
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -119,3 +120,12 @@ def test_names_are_imported_when_they_are_asked_for():
     assert set(shareboost.__all__) <= set(dir(shareboost))
     with pytest.raises(AttributeError, match="no attribute 'Forest'"):
         _ = shareboost.Forest
+
+
+def test_the_oldest_versions_tested_are_the_oldest_allowed():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    needed = project["dependencies"] + project["optional-dependencies"]["command"]
+    lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()
+    tested = dict(line.split("==") for line in lines if not line.startswith("#"))
+    for name, oldest in (entry.split(">=") for entry in needed):
+        assert re.fullmatch(rf"{re.escape(oldest)}(\.0)*", tested[name]), name

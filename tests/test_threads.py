@@ -1,12 +1,24 @@
+import os
+import signal
+import subprocess
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numba
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from ctrl_c import heeding_ctrl_c
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from shareboost import ShareBoostClassifier
-from shareboost.threads import Workers, single_threaded_blas
+from shareboost.threads import (
+    SingleThreadedBlas,
+    Workers,
+    interrupts_deferred,
+    single_threaded_blas,
+)
 
 pytestmark = pytest.mark.quiet
 # Seconds after which a thread that waits for another gives up: the other is certain to come.
@@ -104,3 +116,169 @@ def test_results_do_not_depend_on_numbas_limit(digits):
         finally:
             numba.set_num_threads(most)
     assert np.array_equal(found[0].coef_, found[-1].coef_)
+
+
+def blas():
+    return ThreadpoolController().select(user_api="blas")
+
+
+def blas_threads():
+    return {library["num_threads"] for library in blas().info()}
+
+
+def in_another_thread(function):
+    """Return what a function returns in a thread that ends with it."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function).result()
+
+
+@pytest.fixture
+def two_blas_threads():
+    """Give BLAS two threads. The Python thread that set them is gone, and controls nothing."""
+    limit = in_another_thread(lambda: blas().limit(limits=2))
+    yield
+    in_another_thread(limit.restore_original_limits)
+
+
+def limited():
+    with single_threaded_blas:
+        return blas_threads()
+
+
+def test_blas_has_one_thread_in_fits_of_any_python_thread(two_blas_threads):
+    assert limited() == {1}
+    assert blas_threads() == {2}
+    assert in_another_thread(limited) == {1}
+    assert blas_threads() == {2}
+
+
+def test_a_fit_limits_blas_though_another_thread_set_its_threads():
+    with threadpool_limits(2, user_api="blas"):
+        assert in_another_thread(limited) == {1}
+        assert blas_threads() == {2}
+        assert limited() == {1}
+        assert blas_threads() == {2}
+
+
+@pytest.mark.parametrize("main_begins", [True, False])
+@pytest.mark.parametrize("main_ends", [True, False])
+def test_the_last_of_overlapping_fits_lifts_the_limit(two_blas_threads, main_begins, main_ends):
+    with ThreadPoolExecutor(1) as thread:
+
+        def step(main, function):
+            function() if main else thread.submit(function).result()
+
+        step(main_begins, single_threaded_blas.__enter__)
+        step(not main_begins, single_threaded_blas.__enter__)
+        step(not main_ends, single_threaded_blas.__exit__)
+        assert blas_threads() == {1}
+        step(main_ends, single_threaded_blas.__exit__)
+        assert blas_threads() == {2}
+
+
+def test_what_was_set_during_a_fit_stays(two_blas_threads):
+    with single_threaded_blas:
+        in_another_thread(lambda: blas().limit(limits=3))
+    assert blas_threads() == {3}
+
+
+class LimitedByThread:
+    """A BLAS library like MKL: each Python thread has its own number of threads, 4 at first."""
+
+    internal_api = "mkl"
+
+    def __init__(self):
+        self.own = threading.local()
+
+    @property
+    def num_threads(self):
+        return getattr(self.own, "n", 4)
+
+    def set_num_threads(self, n):
+        self.own.n = n
+
+
+def test_a_library_with_a_limit_for_each_thread_is_limited_in_each(monkeypatch):
+    library = LimitedByThread()
+    libraries = SimpleNamespace(select=lambda user_api: SimpleNamespace(lib_controllers=[library]))
+    limiter = SingleThreadedBlas()
+    monkeypatch.setattr("shareboost.threads.ThreadpoolController", lambda: libraries)
+    monkeypatch.setattr("shareboost.threads.single_threaded_blas", limiter)
+    meet = threading.Barrier(2)
+
+    def task(i):
+        meet.wait(timeout=GIVE_UP)
+        return library.num_threads
+
+    with ThreadPoolExecutor(1) as thread:
+        limiter.__enter__()
+        with Workers(2) as workers:
+            assert list(workers.map(task, range(2))) == [1, 1]
+        thread.submit(limiter.__enter__).result()
+        assert thread.submit(lambda: library.num_threads).result() == 1
+        limiter.__exit__()
+        assert library.num_threads == 4
+        assert thread.submit(lambda: library.num_threads).result() == 1
+        thread.submit(limiter.__exit__).result()
+        assert thread.submit(lambda: library.num_threads).result() == 4
+
+
+# Forks while another thread is at work. A child that waits forever is ended by its alarm.
+FORK = """
+import os, signal, sys, threading, time
+import numpy
+from threadpoolctl import threadpool_info
+from shareboost.threads import single_threaded_blas
+busy = threading.Event()
+def importing():
+    import numba
+def compiling():
+    from numba.core.compiler_lock import global_compiler_lock
+    with global_compiler_lock:
+        busy.set()
+        time.sleep(0.5)
+def beginning():
+    with single_threaded_blas._lock:
+        busy.set()
+        time.sleep(0.5)
+def fitting():
+    with single_threaded_blas:
+        busy.set()
+        time.sleep(60)
+threading.Thread(target={work}, daemon=True).start()
+while not (busy.is_set() or {work} is importing and "numba" in sys.modules):
+    time.sleep(0.001)
+if child := os.fork():
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0)
+signal.alarm(20)
+assert {{library["num_threads"] for library in threadpool_info()}} == {{2}}
+with single_threaded_blas:
+    assert {{library["num_threads"] for library in threadpool_info()}} == {{1}}
+import numba
+assert numba.njit(lambda: 1)() == 1
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize("work", ["importing", "compiling", "beginning", "fitting"])
+def test_a_fork_leaves_no_lock_of_another_thread_locked(work):
+    # Python 3.12 warns of a fork beside threads.
+    settings = {"OPENBLAS_NUM_THREADS": "2", "PYTHONWARNINGS": "ignore"}
+    script = FORK.format(work=work)
+    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | settings)
+
+
+def test_ctrl_c_takes_effect_at_the_end_of_blocks_that_defer_it():
+    done = []
+
+    def interrupted():
+        with interrupts_deferred():
+            with interrupts_deferred():
+                signal.raise_signal(signal.SIGINT)
+                done.append("inner")
+            done.append("outer")
+
+    with heeding_ctrl_c(), pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert done == ["inner", "outer"]

@@ -8,6 +8,7 @@ from numbers import Number, Real
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -42,10 +43,39 @@ def check_data(
     if is_device_array(X):
         _check_takes_tensors(estimator, X)
         return _check_device_data(estimator, X, y, allows_nan)
+    _check_indices(X)
     try:
         return validate_data(estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite)
     except ValueError as error:
         raise in_our_words(error) from None
+
+
+def _check_indices(X: Any) -> None:
+    """Raise where a compressed sparse matrix stores entries outside its shape.
+
+    SciPy takes such indices unseen, and compiled code would read foreign memory with them.
+    """
+    if not sp.issparse(X) or X.format not in SPARSE or X.ndim != 2:
+        return
+    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
+    pointers, n_stored = X.indptr, min(X.indices.size, X.data.size)
+    if (
+        pointers.shape != (n_major + 1,)
+        or pointers[0] != 0
+        or pointers[-1] > n_stored
+        or (pointers[1:] < pointers[:-1]).any()
+    ):
+        raise ValueError(
+            f"X is not valid: its indptr takes {n_major + 1} numbers that begin with 0, never fall "
+            f"and end with at most {n_stored}, the number of stored entries."
+        )
+    indices = X.indices[: pointers[-1]]
+    for index in (indices.min(initial=0), indices.max(initial=0)):
+        if not 0 <= index < max(n_minor, 1):
+            raise ValueError(
+                f"X is not valid: its indices hold {index}, and take numbers from 0 to "
+                f"{n_minor - 1}."
+            )
 
 
 def in_our_words(error: ValueError) -> ValueError:
@@ -95,6 +125,7 @@ def _check_takes_tensors(estimator: Any, X: Any) -> None:
 def check_rows(estimator: Any, X: Any, finite: Any) -> Any:
     """Return rows for an estimator that knows the number and names of its columns."""
     if not is_device_array(X):
+        _check_indices(X)
         return validate_data(
             estimator, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite
         )

@@ -24,7 +24,7 @@ def test_it_predicts_what_python_predicts(run, model, folder, rows, tmp_path):
     found = run("predict", model, folder / "iris.csv", "--proba", "--out", tmp_path / "p.csv")
     assert found.exit_code == 0
     assert found.output == ""
-    table = pd.read_csv(tmp_path / "p.csv")
+    table = pd.read_csv(tmp_path / "p.csv", float_precision="round_trip")
     clf = load_model(model)
     assert table["prediction"].tolist() == clf.predict(rows).tolist()
     assert list(table.columns[1:]) == [f"probability_{label}" for label in clf.classes_]

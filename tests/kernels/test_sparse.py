@@ -12,7 +12,7 @@ from shareboost.pools.base import ByExample
 def test_products_equal_those_of_scipy(k):
     rng = np.random.default_rng(k)
     for density, (dtype, precision) in product((0.0, 0.05, 0.9), (("f4", 1e-4), ("f8", 1e-11))):
-        X = sp.random_array((90, 13), density=density, format="csc", rng=rng, dtype=dtype)
+        X = sp.random_array((90, 13), density=density, format="csc", random_state=rng, dtype=dtype)
         rows = ByExample.of(rng.normal(size=(k, 90)), np.dtype(dtype))
         out = np.full((13, k), 2.0)
         examples = X.indices.astype(np.uint8)
@@ -22,7 +22,7 @@ def test_products_equal_those_of_scipy(k):
 
 
 def test_some_columns_alone_give_what_they_give_among_all():
-    X = sp.random_array((60, 9), density=0.4, format="csc", rng=np.random.default_rng(0))
+    X = sp.random_array((60, 9), density=0.4, format="csc", random_state=np.random.default_rng(0))
     rows = ByExample.of(np.random.default_rng(1).normal(size=(3, 60)), np.dtype(np.float64))
     whole, part = np.zeros((9, 3)), np.zeros((4, 3))
     add_sparse_product(X.data, X.indices, X.indptr, rows.rows, rows.tag, whole)

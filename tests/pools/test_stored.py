@@ -7,7 +7,7 @@ from shareboost.pools.stored import Stored
 
 
 def test_the_entries_are_those_of_the_rows():
-    X = sp.random_array((50, 7), density=0.3, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array((50, 7), density=0.3, format="csr", random_state=np.random.default_rng(0))
     stored = Stored.of(X, slice(10, 30))
     assert stored.examples.dtype == np.uint16
     for j in range(7):

@@ -126,7 +126,7 @@ def test_a_run_equals_the_naive_reference_on_explicit_stumps(problem, max_bins, 
 @pytest.mark.parametrize("max_bins", [256, None])
 def test_sparse_rows_never_become_dense(max_bins):
     rng = np.random.default_rng(0)
-    X = sp.random_array((3000, 4000), density=0.002, format="csr", rng=rng)
+    X = sp.random_array((3000, 4000), density=0.002, format="csr", random_state=rng)
     y = rng.integers(0, 3, size=3000)
     clf = ShareBoostClassifier(3, pool=Stumps(max_bins))
     clf.fit(X[:100, :50], y[:100])  # compiles

@@ -16,9 +16,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+
+from ..kernels.compiled import compiled
 
 Array = NDArray[Any]
 
@@ -105,7 +106,7 @@ def all_descriptors(images: Array) -> Array:
     return out
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "reassoc"})
+@compiled(error_model="numpy", fastmath={"contract", "reassoc"})
 def _cost_row(g: Array, others: Array, sums: Array, out: Array) -> None:
     """Write the chi-squared distances of one histogram from those of another image.
 
@@ -128,7 +129,7 @@ def _cost_row(g: Array, others: Array, sums: Array, out: Array) -> None:
         out[j] = max(cost, np.float32(0.0))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _as_floats(counts: Array, floats: Array, sums: Array) -> None:
     """Write counts (bins, n) as float32 and their sums over bins."""
     sums[:] = 0
@@ -138,7 +139,7 @@ def _as_floats(counts: Array, floats: Array, sums: Array) -> None:
             sums[j] += floats[b, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _costs(query: Array, counts: Array) -> Array:
     """Return the costs of all pairs of points, (points of the query, points of the image)."""
     n = counts.shape[1]
@@ -150,7 +151,7 @@ def _costs(query: Array, counts: Array) -> Array:
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _bounds(query: Array, images: Array, limit: float, out: Array) -> None:
     """Write a lower bound of the cost of matching the query with each of the images.
 

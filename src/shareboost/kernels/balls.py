@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 Array = NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def l1_thresholds(values: Array, edges: Array, radii: Array, out: Array) -> None:
     """Write what the entries of each group shrink by when it is projected on the l1 ball.
 
@@ -45,7 +46,7 @@ def l1_thresholds(values: Array, edges: Array, radii: Array, out: Array) -> None
         out[j] = theta
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def clip_groups(values: Array, edges: Array, caps: Array) -> None:
     """Clip the entries of each group to its cap, in place."""
     for j in range(edges.size - 1):

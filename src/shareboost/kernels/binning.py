@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 Array = NDArray[Any]
 
@@ -13,7 +14,7 @@ Array = NDArray[Any]
 TILE = 64
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count_bytes(values: Array, weight: Array, out: Array) -> None:
     """Add the weight of every row to the count of its value, in each column.
 
@@ -24,7 +25,7 @@ def count_bytes(values: Array, weight: Array, out: Array) -> None:
             out[j, values[i, j]] += weight[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def look_up(values: Array, tables: Array, out: Array) -> None:
     """Write the code of every value.
 
@@ -38,7 +39,7 @@ def look_up(values: Array, tables: Array, out: Array) -> None:
                     out[j, i] = tables[j, values[i, j]]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def store(codes: Array, common: Array, pointers: Array, stored: Array, examples: Array) -> None:
     """Write the codes that are not the common one of their column, and their rows.
 

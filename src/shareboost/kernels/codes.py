@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from . import MIDDLE
+from .compiled import compiled
 
 Array = NDArray[Any]
 
@@ -16,7 +16,7 @@ Array = NDArray[Any]
 CHUNK = 1024
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def add_moments(codes: Array, rows: Array, out: Array) -> None:
     """Add to out the sums of rows times codes, and those of rows times their squares.
 

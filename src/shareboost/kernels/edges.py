@@ -6,13 +6,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 Array = NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _filtered(image: Array, weights: Array, down: bool, out: Array) -> None:
     """Write the image correlated with weights, (2 r + 1,), along one side; 0 lies outside."""
     height, width = image.shape
@@ -28,7 +29,7 @@ def _filtered(image: Array, weights: Array, down: bool, out: Array) -> None:
             out[i, j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def edges_block(
     images: Array, smooth: Array, slope: Array, largest: Any, rounding: Any, out: Array
 ) -> None:

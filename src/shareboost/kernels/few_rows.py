@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 Array = NDArray[Any]
 
@@ -20,7 +21,7 @@ ANY_ORDER = {"reassoc", "contract", "nsz", "arcp"}
 CHUNK = 4096
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@compiled(fastmath=ANY_ORDER)
 def add_product(rows: Array, data: Array, out: Array) -> None:
     """Add ``rows @ data`` to out.
 
@@ -31,7 +32,7 @@ def add_product(rows: Array, data: Array, out: Array) -> None:
     k, n = rows.shape
     d = data.shape[1]
     kind = rows.dtype.type
-    nowhere = np.empty((4, d), dtype=out.dtype)  # apart: no two rows may be one
+    nowhere = np.zeros((4, d), dtype=out.dtype)  # apart: no two rows may be one
     for i in range(0, n - 7, 8):
         x0, x1, x2, x3 = data[i], data[i + 1], data[i + 2], data[i + 3]
         x4, x5, x6, x7 = data[i + 4], data[i + 5], data[i + 6], data[i + 7]
@@ -59,7 +60,7 @@ def add_product(rows: Array, data: Array, out: Array) -> None:
                 o[j] += a * kind(x[j])
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@compiled(fastmath=ANY_ORDER)
 def _eight(row: Array, i: int) -> Any:
     return (
         row[i],
@@ -73,13 +74,13 @@ def _eight(row: Array, i: int) -> Any:
     )
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@compiled(fastmath=ANY_ORDER)
 def _dot(a: Any, low: Any, high: Any) -> Any:
     first = a[0] * low[0] + a[1] * low[1] + a[2] * low[2] + a[3] * low[3]
     return first + (a[4] * high[0] + a[5] * high[1] + a[6] * high[2] + a[7] * high[3])
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@compiled(fastmath=ANY_ORDER)
 def add_product_transposed(rows: Array, data: Array, out: Array) -> None:
     """Add ``rows @ data.T`` to out.
 
@@ -119,7 +120,7 @@ def add_product_transposed(rows: Array, data: Array, out: Array) -> None:
                 _add_four(out, q + 4, j, (s40, s41, s42, s43))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_four(out: Array, q: int, j: int, sums: Any) -> None:
     """Add four sums to row q of out from j on, as many as there is room for."""
     if q < out.shape[0]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from . import WIDTH
+from .compiled import compiled
 from .vectors import add_vector
 
 Array = NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out: Array) -> None:
     """Add each row's residual to the bin of its code, for every column.
 
@@ -45,7 +45,7 @@ def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out
         _add_bins(even, odd, tag, out[start : start + n_bins])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_stored(
     codes: Array,
     examples: Array,
@@ -83,7 +83,7 @@ def add_stored(
         _add_bins(even, odd, tag, out[first : first + n_bins])
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_row(
     bins: Array, code: int, numbers: Array, example: int, width: int, tag: tuple[int, ...]
 ) -> None:
@@ -95,7 +95,7 @@ def _add_row(
         add_vector(bins, to + np.uintp(q), numbers, source + np.uintp(q))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add_bins(even: Array, odd: Array, tag: tuple[int, ...], out: Array) -> None:
     """Add both sets of bins, padded to whole vectors, to those of out, which are not."""
     k = len(tag) if len(tag) > 0 else out.shape[1]
@@ -111,7 +111,7 @@ def _add_bins(even: Array, odd: Array, tag: tuple[int, ...], out: Array) -> None
             to[b * np.uintp(k) + np.uintp(q)] += even[b * width + np.uintp(q)]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _most_bins(edges: Array, limit: int) -> int:
     """Return the most bins of a column that has at most ``limit`` of them."""
     most = 0
@@ -122,7 +122,7 @@ def _most_bins(edges: Array, limit: int) -> int:
     return most
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_common(sums: Array, edges: Array, common: Array) -> None:
     """Write what the rows that are not stored add to: the total less all other bins.
 
@@ -140,7 +140,7 @@ def fill_common(sums: Array, edges: Array, common: Array) -> None:
                     sums[own, q] -= sums[b, q]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def running_sums(sums: Array, edges: Array, out: Array) -> None:
     """Write the running sum up to every bin but a column's last, class by class.
 

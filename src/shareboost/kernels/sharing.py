@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 Array = NDArray[Any]
 
@@ -28,7 +29,7 @@ CHUNK = 256
 # set; 2.7 ns without.
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def best_alone(
     weight: Array, signed: Array, totals: Array, means: Array, floors: Array, out: Array
 ) -> None:
@@ -48,7 +49,7 @@ def best_alone(
             out[q, chunk] = _largest(found, stop - start)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def add_class(
     weight: Array,
     signed: Array,
@@ -75,7 +76,7 @@ def add_class(
         out[chunk] = _largest(found, stop - start)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def best_with_each(
     weight: Array,
     signed: Array,
@@ -109,7 +110,7 @@ def best_with_each(
             out[j] = max(out[j], _largest(found, stop - start))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def best_of_every_set(
     weight: Array, signed: Array, totals: Array, means: Array, floors: Array, out: Array
 ) -> None:
@@ -141,7 +142,7 @@ def best_of_every_set(
             out[m] = max(out[m], _largest(found, stop - start))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def first_above(
     set_weight: Array, set_signed: Array, total: float, mean: float, floor: float, least: float
 ) -> int:
@@ -152,14 +153,14 @@ def first_above(
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+@compiled(error_model="numpy", inline="always")
 def _split(weight: float, signed: float, total: float, mean: float, floor: float) -> float:
     """Return the split of one stump."""
     apart = signed - mean * weight
     return apart * apart / (max(weight, floor) * max(total - weight, floor))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _largest(numbers: Array, size: int) -> float:
     """Return the largest of the first numbers, none below 0; of ``CHUNK``, all overwritten."""
     for i in range(size, CHUNK):
@@ -172,7 +173,7 @@ def _largest(numbers: Array, size: int) -> float:
     return numbers[0]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _lowest(m: int, k: int) -> int:
     """Return the lowest class of set m; k where it has none."""
     low = 0

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 Array = NDArray[Any]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def squared_distances(points: Array, centre: Array, out: Array) -> None:
     """Write the squared distance of every point, (n, p), from the centre, (p,)."""
     for i in range(points.shape[0]):
@@ -22,7 +23,7 @@ def squared_distances(points: Array, centre: Array, out: Array) -> None:
         out[i] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sort_into_shells(distances: Array, squared_radii: Array, order: Array, edges: Array) -> None:
     """Write the rows inside the largest radius, from the innermost shell outwards.
 
@@ -52,7 +53,7 @@ def sort_into_shells(distances: Array, squared_radii: Array, order: Array, edges
             place[shell[i]] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def add_moments(
     points: Array,
     origin: Array,
@@ -100,7 +101,7 @@ def add_moments(
                     out[s, q, j] += found[q, j]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sum_outwards(
     moments: Array, squared_radii: Array, power: int, factors: Array, out: Array
 ) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiled import compiled
 
-@njit(cache=True, nogil=True)
+
+@compiled()
 def slant(image: NDArray[Any]) -> tuple[float, float]:
     """Return how far columns move a row, and the row around which they do.
 
@@ -39,7 +40,7 @@ def slant(image: NDArray[Any]) -> tuple[float, float]:
     return (products / total - rows / total * columns / total) / variance, rows / total
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def deskew_block(images: NDArray[Any], rounding: Any, out: NDArray[Any]) -> None:
     """Move the rows of images, (n, height, width, channels), sideways until none is slanted."""
     n, height, width, n_channels = images.shape

@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 Array = NDArray[Any]
 
@@ -24,7 +25,7 @@ def at_once(scores: Array, y: Array, weight: Array, margin: float) -> None:
     """Return None: here the loss is made step by step."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def lead(scores: Array, y: Array, margin: float, own: Array) -> None:
     """Take the margin off the true class, then the largest score off all; write the true one's.
 
@@ -51,7 +52,7 @@ def lead(scores: Array, y: Array, margin: float, own: Array) -> None:
             own[i] = scores[y[i], i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def residual_of(exps: Array, y: Array, weight: Array, rest: Array, total: Array) -> None:
     """Overwrite the exponentials of what ``lead`` left with the residual.
 

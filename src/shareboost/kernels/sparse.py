@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from . import WIDTH
+from .compiled import compiled
 
 Array = NDArray[Any]
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"})
+@compiled(fastmath={"reassoc", "contract", "nsz"})
 def add_sparse_product(
     values: Array, examples: Array, pointers: Array, rows: Array, tag: tuple[int, ...], out: Array
 ) -> None:

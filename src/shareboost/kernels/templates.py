@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 Array = NDArray[Any]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def masked_maxima(responses: Array, down: Array, across: Array, out: Array) -> None:
     """Write the largest response of every template under every mask.
 
@@ -40,7 +41,7 @@ def masked_maxima(responses: Array, down: Array, across: Array, out: Array) -> N
                     best[f] = value if value > best[f] else best[f]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def quantise(values: Array, low: Array, step: Array, codes: Array, cut: Array) -> None:
     """Write ``round((values - low) / step)``, kept within 0 and 255, one row a feature.
 
@@ -57,7 +58,7 @@ def quantise(values: Array, low: Array, step: Array, codes: Array, cut: Array) -
                 codes[j, i] = np.uint8(code)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def template_column(images: Array, template: Array, down: Array, across: Array, out: Array) -> None:
     """Write the largest masked response of each image to one template.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 from . import WIDTH
@@ -41,5 +41,9 @@ def _add_vector(typing_context: Any, to: Any, i: Any, source: Any, j: Any) -> An
     return types.void(to, types.uintp, source, types.uintp), build
 
 
-# Called as add_vector(to, i, source, j).
-add_vector: Any = intrinsic(_add_vector)
+def _in_python(to: Any, i: int, source: Any, j: int) -> None:
+    to[i : i + WIDTH] += source[j : j + WIDTH]
+
+
+# Called as add_vector(to, i, source, j), from Python where NUMBA_DISABLE_JIT is set.
+add_vector: Any = _in_python if config.DISABLE_JIT else intrinsic(_add_vector)  # type: ignore[attr-defined]

@@ -11,8 +11,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from .compiled import compiled
 
 # SplitMix64: value number t of a stream is mix(stream + t * STEP).
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -30,21 +31,21 @@ class Strengths(NamedTuple):
     alpha: float  # pixels
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _mix(z: Any) -> Any:
     z = (z ^ (z >> np.uint64(30))) * _FIRST
     z = (z ^ (z >> np.uint64(27))) * _SECOND
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def stream_of(key: Any, image: int, copy: int) -> Any:
     """Return the stream of one copy of one image."""
     of_image = _mix(np.uint64(key) + _STEP * np.uint64(image + 1))
     return _mix(of_image + _STEP * np.uint64(copy + 1))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def draw_affine(stream: Any) -> tuple[float, float, float, float]:
     """Return four numbers uniform in [-1, 1): for rotation, both scales and shear."""
     unit = 2.0**-52
@@ -55,7 +56,7 @@ def draw_affine(stream: Any) -> tuple[float, float, float, float]:
     return rotation, rows, columns, shear
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def draw_noise(stream: Any, noise: NDArray[np.float32]) -> None:
     """Fill noise, (height, 2, width), with numbers uniform in [-1, 1), 24 bits each."""
     height, _, width = noise.shape
@@ -68,7 +69,7 @@ def draw_noise(stream: Any, noise: NDArray[np.float32]) -> None:
             noise[i, 1, j] = np.float32(low) * unit - one
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def source_map(
     drawn: tuple[float, float, float, float], strengths: Strengths
 ) -> tuple[float, float, float, float]:
@@ -90,7 +91,7 @@ def source_map(
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def smooth(
     noise: NDArray[np.float32], weights: NDArray[np.float32], wide: NDArray[np.float32]
 ) -> None:
@@ -122,7 +123,7 @@ def smooth(
             noise[i, f] = row
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def find_sources(
     displacement: NDArray[np.float32],
     matrix: tuple[float, float, float, float],
@@ -157,7 +158,7 @@ def find_sources(
             corner[i, j] = np.intp(row) * (width + 3) + np.intp(column)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fetch(
     image: NDArray[Any],
     plane: NDArray[Any],
@@ -189,7 +190,7 @@ def fetch(
                 out[i, j, channel] = value + rounding
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def deform_block(
     images: NDArray[Any],
     plane: NDArray[Any],

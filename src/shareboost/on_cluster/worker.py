@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 from typing import Any, NamedTuple
-from weakref import finalize
 
 import numpy as np
 from dask.sizeof import sizeof
@@ -19,7 +18,6 @@ from ..pools import Pool
 from ..rows import Totals
 from ..samples import Sample
 from ..shard import CURVATURE, Chosen, Shard, Wanted
-from ..threads import single_threaded_blas
 
 Numbers = NDArray[np.intp] | None  # of rows of a block; None for all
 
@@ -55,7 +53,6 @@ class WorkerShard(Shard):
     ) -> None:
         place = place_of(sample.X, device)
         super().__init__(place.fitted_form(pool), n_classes, intercept, place)
-        self._limit_blas()
         self.n_rows = len(sample.y)
         self._chosen: tuple[Chosen, ...] = ()
         self._point: Point | None = None
@@ -75,12 +72,6 @@ class WorkerShard(Shard):
         blocks = state.pop("blocks")
         self.__dict__.update(state, map=map, _lock=RLock(), _chosen=(), _point=None)
         self.blocks = [self.block(*block) for block in blocks]
-        self._limit_blas()
-
-    def _limit_blas(self) -> None:
-        """Keep BLAS to one thread as long as this is here: to set it every time takes 3 ms."""
-        single_threaded_blas.__enter__()
-        finalize(self, single_threaded_blas.__exit__)
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
