@@ -188,10 +188,8 @@ class Runs(RuleBasedStateMachine):
 
 
 TestRuns = Runs.TestCase
-TestRuns.settings = (
-    settings(max_examples=20, stateful_step_count=12)
-    if SECONDS is None
-    else settings(
-        max_examples=max(20, int(3 * float(SECONDS))), stateful_step_count=20, derandomize=False
+TestRuns.settings = settings(max_examples=20, stateful_step_count=12)
+if SECONDS is not None:  # for about so long
+    TestRuns.settings = settings(
+        TestRuns.settings, max_examples=max(20, int(2 * float(SECONDS))), derandomize=False
     )
-)
