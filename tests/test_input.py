@@ -1,6 +1,8 @@
 """Kinds of X, y and weights that a fit takes."""
 
 import tracemalloc
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -345,3 +347,88 @@ def test_a_sparse_matrix_with_room_for_more_entries_is_taken(problem):
     S.data, S.indices = np.append(S.data, 0.0), np.append(S.indices, 10**6)  # not in use
     clf = ShareBoostClassifier(2).fit(S, y)
     assert np.array_equal(clf.predict(S), ShareBoostClassifier(2).fit(X, y).predict(X))
+
+
+NOT_NUMBERS = {
+    "pandas, text": (pd, lambda: pd.Series(["u", "v"] * 20)),
+    "pandas, text of numbers": (pd, lambda: pd.Series(["1", "2.5"] * 20)),
+    "pandas, objects": (pd, lambda: pd.Series(["1", 2.5] * 20, dtype=object)),
+    "pandas, text categories": (pd, lambda: pd.Series(["u", "v"] * 20, dtype="category")),
+    "pandas, dates": (pd, lambda: pd.Series(pd.date_range("2020-01-01", periods=40))),
+    "pandas, zoned": (pd, lambda: pd.Series(pd.date_range("2020", periods=40, tz="UTC"))),
+    "pandas, periods": (pd, lambda: pd.Series(pd.period_range("2020", periods=40, freq="D"))),
+    "pandas, durations": (pd, lambda: pd.Series(pd.to_timedelta(np.arange(40), unit="D"))),
+    "polars, text": (pl, lambda: pl.Series(["u", "v"] * 20)),
+    "polars, text of numbers": (pl, lambda: pl.Series(["1", "2.5"] * 20)),
+    "polars, categories": (pl, lambda: pl.Series(["u", "v"] * 20).cast(pl.Categorical)),
+    "polars, enum": (pl, lambda: pl.Series(["u", "v"] * 20).cast(pl.Enum(["u", "v"]))),
+    "polars, dates": (pl, lambda: pl.Series([date(2020, 1, 1)] * 40)),
+    "polars, times": (pl, lambda: pl.Series([datetime(2020, 1, 1)] * 40)),
+    "polars, durations": (pl, lambda: pl.Series([timedelta(days=1)] * 40)),
+    "polars, lists": (pl, lambda: pl.Series([[1, 2]] * 40)),
+}
+
+
+@pytest.mark.parametrize("name", NOT_NUMBERS)
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_column_that_is_not_numeric_is_refused_by_name(name, alone):
+    library, make = NOT_NUMBERS[name]
+    numbers = {} if alone else {"a": np.arange(40.0)}
+    X, y = library.DataFrame({**numbers, "b": make()}), np.arange(40) % 2
+    message = "X has the column 'b' of type .*: it takes numbers and booleans"
+    for clf in (ShareBoostClassifier(1), ShareBoostClassifier(1, pool="stumps"), ShareBoostCV(1)):
+        with pytest.raises(ValueError, match=message):
+            clf.fit(X, y)
+    good = library.DataFrame({**numbers, "b": np.arange(40.0)})
+    clf = ShareBoostClassifier(1).fit(good, y)
+    with pytest.raises(ValueError, match=message):
+        clf.predict(X)
+    with pytest.raises(ValueError, match=f"eval_set is not valid: {message}"):
+        clf.fit(good, y, eval_set=(X, y))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda values: pd.DataFrame({"a": [Decimal(value) for value in values]}),
+        lambda values: pd.DataFrame({"a": pd.array(values, dtype="Int64")}),
+        lambda values: pd.DataFrame({"a": pd.Series(values, dtype="category")}),
+        lambda values: pl.DataFrame({"a": [Decimal(value) for value in values]}),
+        lambda values: pl.DataFrame({"a": values}),
+    ],
+)
+@pytest.mark.parametrize("pool", ["columns", "stumps"])
+def test_decimals_and_other_numbers_in_frames_equal_floats(make, pool):
+    values = [int(value) for value in np.random.default_rng(0).integers(9, size=40)]
+    y = np.array(values) % 3
+    plain = ShareBoostClassifier(1, pool=pool).fit(np.array(values, dtype=float)[:, None], y)
+    clf = ShareBoostClassifier(1, pool=pool).fit(make(values), y)
+    assert np.array_equal(clf.coef_, plain.coef_)
+    assert np.array_equal(clf.predict(make(values)), plain.predict(np.array(values)[:, None]))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_may_have_booleans_and_gaps(make):
+    X = make({"a": [True, False] * 20, "b": [1.5, None, None, 2.5] * 10})
+    y = np.arange(40) % 2
+    assert ShareBoostClassifier(2, pool="stumps").fit(X, y).score(X, y) == 1.0
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        ShareBoostClassifier(2).fit(X, y)
+
+
+@pytest.mark.parametrize("dtype", ["M8[s]", "m8[s]"])
+def test_arrays_of_times_are_refused(dtype):
+    X = np.arange(40).astype(dtype)[:, None]
+    with pytest.raises(ValueError, match="X has the type .*64.*: it takes numbers and booleans"):
+        ShareBoostClassifier(1).fit(X, np.arange(40) % 2)
+
+
+@pytest.mark.parametrize("make", [np.array, list, pd.Series, lambda y: np.array(y, dtype=object)])
+def test_complex_labels_are_a_fault_of_y(make):
+    X, y = np.arange(6.0)[:, None], make([0j, 1j] * 3)
+    message = "Complex data not supported in y: it takes real numbers, text or booleans"
+    for clf in (ShareBoostClassifier(1), ShareBoostCV(1), OneVsRestGreedyClassifier(1)):
+        with pytest.raises(ValueError, match=message):
+            clf.fit(X, y)
+    with pytest.raises(ValueError, match=f"eval_set is not valid: {message}"):
+        ShareBoostClassifier(1).fit(X, [0, 1] * 3, eval_set=(X, y))

@@ -118,8 +118,9 @@ class ModelPath(ABC):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the coefficients and intercepts of a step, whose columns are at those places."""
         W = step.W
-        coef = W[:, int(self.intercept) :] / self.scales[columns]
-        intercept = -coef @ self.centers[columns]
+        with np.errstate(over="ignore", invalid="ignore"):  # a fit checks what it keeps
+            coef = W[:, int(self.intercept) :] / self.scales[columns]
+            intercept = -coef @ self.centers[columns]
         if self.intercept:
             intercept += W[:, 0]
         return coef, intercept

@@ -175,7 +175,16 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return scores
 
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
-        """Take over the attributes of a fit, all at once; names of an earlier X are gone."""
+        """Take over the attributes of a fit, all at once; names of an earlier X are gone.
+
+        A model with a number that is not finite is refused: an earlier fit stays.
+        """
+        for name in ("coef_", "intercept_"):
+            if not np.isfinite(attributes[name]).all():
+                raise FloatingPointError(
+                    f"{name} of the fitted model is not finite: columns of X are too small or too "
+                    "large. Divide the columns of X by their largest magnitudes first."
+                )
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.pop("levels_in_", None)
         self.__dict__.pop("cluster_", None)

@@ -246,5 +246,7 @@ class Run:
                     return None
                 rows.append(into)
                 rows.remove(rows.atoms.index(out))
+            if rows.atoms != round_.atoms:
+                return None
             rounds.append(self._judged(replace(round_, validation=np.nan)))
         return rounds

@@ -16,6 +16,7 @@ from .losses import Floats, Labels, Loss
 from .places import HOST, Place
 from .places.base import Array, Scalar
 from .pools import Pool
+from .pools.base import SMALLEST_SCALE, out_of_range
 from .shard import CURVATURE, RESIDUAL, Block, Chosen, Shard, Wanted, may_overflow
 
 Found = TypeVar("Found")
@@ -203,6 +204,9 @@ class Rows:
         """Append the columns just written, in training units."""
         start, stop = self.n_columns, self.n_columns + scales.size
         products = self._scaled(atom, centers, scales, start, stop)
+        # Not finite where the centres are not.
+        if scales.min() < SMALLEST_SCALE or not np.isfinite(self.place.numpy(products)).all():
+            raise out_of_range(self.pool, atom)
         self.gram.extend(products / self.total_weight)
         self.chosen = (*self.chosen, Chosen(atom, self.place.numpy(centers), scales))
 

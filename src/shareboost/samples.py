@@ -212,6 +212,10 @@ def evaluation_sample(
         data = check_rows(checked, X, finite)
     except ValueError as error:
         raise ValueError(f"eval_set is not valid: {error}") from None
+    try:
+        check_labels_of_one_type(y)
+    except ValueError as error:
+        raise ValueError(f"eval_set is not valid: {error}") from None
     labels = check_array(y, ensure_2d=False, dtype=None, input_name="y of eval_set")
     if labels.ndim != 1 or labels.size != data.shape[0]:
         raise ValueError(

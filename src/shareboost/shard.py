@@ -16,9 +16,9 @@ from .places.base import Array, Map, Scalar
 from .pools import Pool
 from .progress import track
 
-# A trial step of a solver may be far too long: it sees a value that is not finite, and
-# nobody else sees anything.
-may_overflow = np.errstate(over="ignore", invalid="ignore")
+# A trial step of a solver may be far too long, and columns may be too large: whoever asked sees
+# a value that is not finite, and nobody else sees anything.
+may_overflow = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
 # Rows whose curvature is below this share of their weight tell little of a class's curvature.
 LEAST_CURVATURE = 1e-3
@@ -124,6 +124,7 @@ class Shard:
     def write(self, atom: int, start: int, stop: int) -> tuple[Array]:
         """Write the atom's columns to those places; return their weighted sums."""
 
+        @may_overflow
         def write(block: Block) -> tuple[Array]:
             self._make_room(block, start, stop)
             block.columns[start:stop] = self.columns_of(block, atom)
@@ -163,6 +164,7 @@ class Shard:
         place = self.place
         middles, divisors = place.asarray(centers)[:, None], place.asarray(scales)[:, None]
 
+        @may_overflow
         def scale(block: Block) -> None:
             new = block.columns[start:stop]
             new[:] = (place.wide(new) - middles) / divisors
@@ -173,8 +175,10 @@ class Shard:
         """Return the weighted products of the columns from ``start`` on with all."""
         place = self.place
         (found,) = self.total(
-            lambda block: (
-                place.inner(block.columns[start:stop] * block.weight, block.columns[:stop]),
+            may_overflow(
+                lambda block: (
+                    place.inner(block.columns[start:stop] * block.weight, block.columns[:stop]),
+                )
             )
         )
         return (found,)
@@ -357,20 +361,22 @@ class Shard:
         )
 
     def _by_blocks(self, part: slice, signal: str, squares: bool) -> Array:
-        (stats,) = self.total(
-            lambda block: (
-                self.pool.stats(block.data, self._signal(block, signal), part, None, squares),
-            )
-        )
+        (stats,) = self.total(lambda block: (self._stats(block, part, signal, squares),))
         return stats
 
     def _in_place(self, part: slice, signal: str, squares: bool) -> Array:
         first, *others = self.blocks
-        found = self.pool.stats(first.data, self._signal(first, signal), part, None, squares)
-        stats = self.place.wide(found)
+        stats = self.place.wide(self._stats(first, part, signal, squares))
         for block in others:
-            self.pool.stats(block.data, self._signal(block, signal), part, stats, squares)
+            self._stats(block, part, signal, squares, stats)
         return stats
+
+    @may_overflow
+    def _stats(
+        self, block: Block, part: slice, signal: str, squares: bool, out: Array | None = None
+    ) -> Array:
+        """Return a statistic of a block."""
+        return self.pool.stats(block.data, self._signal(block, signal), part, out, squares)
 
     def _signal(self, block: Block, signal: str) -> Any:
         """Return what statistics of a block are taken of."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from numbers import Number, Real
+from collections.abc import Callable
+from functools import partial
+from numbers import Complex, Number, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -44,8 +47,12 @@ def check_data(
         _check_takes_tensors(estimator, X)
         return _check_device_data(estimator, X, y, allows_nan)
     _check_indices(X)
+    check_frame(X)
     try:
-        return validate_data(estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite)
+        data, labels = validate_data(
+            estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite
+        )
+        return as_numbers(data, finite), labels
     except ValueError as error:
         raise in_our_words(error) from None
 
@@ -93,6 +100,67 @@ def in_our_words(error: ValueError) -> ValueError:
     return ValueError(f"X is not valid: {text}")
 
 
+def check_frame(X: Any) -> None:
+    """Raise for a frame of pandas or polars with a column that does not hold numbers."""
+    if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
+        return
+    for place, (name, dtype) in enumerate(zip(X.columns, X.dtypes, strict=True)):
+        if not _is_numeric(dtype, partial(_safe_indexing, X, place, axis=1)):
+            raise ValueError(
+                f"X has the column {name!r} of type {dtype}: it takes numbers and booleans. Leave "
+                "the column out, or convert it to numbers: text, for example, by "
+                "sklearn.preprocessing.OneHotEncoder."
+            )
+
+
+def _is_numeric(dtype: Any, column: Callable[[], Any]) -> bool:
+    """Return whether a column of a frame, of that type, holds numbers, gaps included."""
+    if hasattr(dtype, "is_numeric"):  # a type of polars
+        return bool(dtype.is_numeric()) or str(dtype) in ("Boolean", "Null")
+    categories = getattr(dtype, "categories", None)
+    kind = getattr(dtype if categories is None else categories.dtype, "kind", "O")
+    if kind != "O":
+        return kind in "biufc"  # scikit-learn refuses complex numbers in its own words
+    values = column() if categories is None else categories
+    return all(map(_is_number_or_gap, np.asarray(values, dtype=object)))
+
+
+def _is_number_or_gap(value: Any) -> bool:
+    if isinstance(value, (str, bytes)):
+        return False
+    if _kind(value) in ("missing", "number"):
+        return True
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def as_numbers(data: Any, finite: Any) -> Any:
+    """Return rows that scikit-learn has checked in a type that is computed with.
+
+    That is float64 for decimals and for long doubles. Of these, values beyond float64 are refused.
+    """
+    kind = data.dtype.kind
+    if kind in "biu" or (kind == "f" and data.dtype.itemsize <= 8):
+        return data
+    if kind not in "fO":
+        raise ValueError(f"X has the type {data.dtype}: it takes numbers and booleans.")
+    with np.errstate(over="ignore", under="ignore"):
+        found = data.astype(np.float64)
+    if kind == "O":
+        return check_array(found, accept_sparse=SPARSE, ensure_all_finite=finite, input_name="X")
+    before, after = (part.data if hasattr(part, "tocsr") else part for part in (data, found))
+    size = "large" if np.isinf(after).any() else "small"
+    if size == "large" or (before.any() and not after.any()):
+        raise FloatingPointError(
+            f"X has values of type {data.dtype} that are too {size} for float64. Divide the "
+            "columns of X by their largest magnitudes first."
+        )
+    return found
+
+
 def _check_device_data(
     estimator: Any, X: Any, y: Any, allows_nan: bool
 ) -> tuple[Any, NDArray[Any]]:
@@ -126,9 +194,11 @@ def check_rows(estimator: Any, X: Any, finite: Any) -> Any:
     """Return rows for an estimator that knows the number and names of its columns."""
     if not is_device_array(X):
         _check_indices(X)
-        return validate_data(
+        check_frame(X)
+        data = validate_data(
             estimator, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite
         )
+        return as_numbers(data, finite)
     from .on_device.tensors import checked_tensor
 
     _check_takes_tensors(estimator, X)
@@ -154,11 +224,16 @@ def on_host(values: Any) -> Any:
 
 
 def check_labels_of_one_type(y: Any) -> None:
-    """Raise where y has gaps or mixes text and numbers, which NumPy turns into text silently."""
-    if not isinstance(y, (list, tuple)) and getattr(y, "dtype", None) != np.dtype(object):
-        return
-    labels = list(y)
-    if len(types := set(map(type, labels))) == 1 and types <= {str, int, bool}:
+    """Raise for complex labels, gaps, or a mix of text and numbers, silently text in NumPy."""
+    dtype = getattr(y, "dtype", None)
+    look = isinstance(y, (list, tuple)) or dtype == np.dtype(object)
+    labels = list(y) if look else []
+    types = set(map(type, labels))
+    if getattr(dtype, "kind", "") == "c" or any(map(_is_complex, types)):
+        raise ValueError(
+            "Complex data not supported in y: it takes real numbers, text or booleans."
+        )
+    if not look or (len(types) == 1 and types <= {str, int, bool}):
         return  # the common case, without a look at every label
     kinds = {_kind(label): label for label in labels}
     if "missing" in kinds:
@@ -168,6 +243,10 @@ def check_labels_of_one_type(y: Any) -> None:
             f"y mixes text and numbers, {kinds['text']!r} and {kinds['number']!r} among them: it "
             "takes labels that are all text or all numbers."
         )
+
+
+def _is_complex(kind: type) -> bool:
+    return issubclass(kind, Complex) and not issubclass(kind, Real)
 
 
 def _kind(label: Any) -> str:

@@ -184,3 +184,12 @@ def test_values_that_json_does_not_hold_are_refused_and_the_file_stays(saved):
     with pytest.raises(TypeError, match="not JSON serializable"):
         checkpoint.save({"path": object()}, {})
     assert Checkpoint(saved, IDENTITY).load()[0] == VALUES
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such limit to a name")
+def test_a_name_that_is_too_long_is_refused_before_any_round(tmp_path):
+    longest = os.pathconf(tmp_path, "PC_NAME_MAX")
+    save(tmp_path / ("a" * (longest - 25)))
+    for length in (longest - 4, longest, longest + 1, 5000):
+        with pytest.raises(ValueError, match=r"checkpoint='.*' is not valid: its name is too long"):
+            Checkpoint(tmp_path / ("b" * length), IDENTITY).load()

@@ -253,3 +253,34 @@ def test_a_fit_that_fails_leaves_the_earlier_one(client, X, y):
         clf.fit(spread(X), spread(y), eval_set=(spread(X)[:, :5], spread(y)))
     assert vars(clf).keys() == before.keys()
     assert all(vars(clf)[name] is before[name] for name in before)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: X * 1e-310, "too small"),
+        (lambda X: X * 1e306, "too large"),
+        pytest.param(
+            lambda X: X.astype(np.longdouble) * np.longdouble("1e4000"),
+            "too large for float64",
+            marks=pytest.mark.skipif(
+                np.finfo(np.longdouble).maxexp == 1024, reason="long doubles are float64 here"
+            ),
+        ),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of scikit-learn's checks
+def test_numbers_that_are_out_of_range_are_refused(client, X, y, change, message):
+    with pytest.raises(FloatingPointError, match=message):
+        new().fit(spread(change(X)), spread(y))
+
+
+def test_columns_that_are_not_numeric_are_refused_by_name(client, X, y):
+    frame = pd.DataFrame({"a": X[:, 20], "when": pd.date_range("2020", periods=len(X))})
+    with pytest.raises(ValueError, match="X has the column 'when' of type datetime64"):
+        new().fit(dd.from_pandas(frame, npartitions=2), y)
+
+
+def test_complex_labels_are_a_fault_of_y(client, X, y):
+    with pytest.raises(ValueError, match="Complex data not supported in y"):
+        new().fit(spread(X), spread(y * 1j))

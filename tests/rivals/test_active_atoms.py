@@ -160,5 +160,5 @@ def test_what_is_cut_off_rows_of_large_weight_counts_for_more(norm, digits):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_gradients_that_are_not_finite_are_an_error():
     X, y = random_problem(0)
-    with pytest.raises(FloatingPointError, match="columns of X are too"):
+    with pytest.raises(FloatingPointError, match="too large"):
         minima(Columns("none"), X * 1e307 * 1.7, y, "linf1", [0.5])

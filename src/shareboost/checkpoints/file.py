@@ -123,8 +123,7 @@ class Checkpoint:
         self._check_mine()
         if not self._cleaned:
             self._remove_leftovers()
-        # On most systems the main thread's number is that of the process.
-        temporary = f"{self.path}.{threading.get_native_id()}.tmp"
+        temporary = self._temporary
         try:
             with open(temporary, "wb") as file:
                 _write(file, header, parts)
@@ -136,11 +135,25 @@ class Checkpoint:
             raise
         _sync_folder(os.path.dirname(self.path))
 
+    @property
+    def _temporary(self) -> str:
+        """The file that a state is first written to."""
+        # On most systems the main thread's number is that of the process.
+        return f"{self.path}.{threading.get_native_id()}.tmp"
+
     def _check_place(self) -> None:
         """Raise where no file could be written, before any work is done for it."""
         folder = os.path.dirname(self.path)
         if not os.path.isdir(folder):
             raise ValueError(f"{self.name} is not valid: there is no folder {folder!r}.")
+        try:
+            os.lstat(self._temporary)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                raise ValueError(
+                    f"{self.name} is not valid: its name is too long for the folder {folder!r}, "
+                    "where a temporary file has the same name and up to 25 characters more."
+                ) from None
         if os.path.exists(self.path) and not os.path.isfile(self.path):
             kind = "a folder" if os.path.isdir(self.path) else "no ordinary file"
             raise ValueError(f"{self.name} is {kind}: it takes the path of a file.")

@@ -133,6 +133,12 @@ def path_of(values: Values, arrays: Arrays, pool: Pool) -> Path:
     if not len(arrays["centers"]) == len(arrays["scales"]) == features.widths.sum():
         raise ValueError("centers and scales are not those of the features")
     n = len(values["rounds"])
+    ids = set(known.tolist())
+    if len(ids) < known.size or not all(
+        len(set(round_.atoms)) == len(round_.atoms) and ids.issuperset(round_.atoms)
+        for round_ in every[:n]
+    ):
+        raise ValueError("a round has features that the run has not, or one of them twice")
     if sum(saved["has_plain"] for saved in values["rounds"]) != len(values["plain"]):
         raise ValueError("it has other rounds without swaps than it says")
     plain = iter(every[n:])

@@ -13,8 +13,9 @@ from ..path import StopReason
 from ..places import namespace
 from ..places.base import Array
 from ..pools import Pool
+from ..pools.base import out_of_range
 from ..refit import Refit
-from ..rows import ByAtom, Rows, Totals
+from ..rows import ByAtom, Rows, Totals, may_overflow
 from ..shard import CURVATURE, RESIDUAL, WEIGHT
 from .orthogonal import orthogonal_scores
 from .terms import Terms
@@ -102,14 +103,17 @@ class Selector:
         if (divisors := self.rows.pool.divisors) is not None:
             shares = shares * divisors
         worth = np.where(allowed, scores.gains / shares, -np.inf)
+        self._check_finite(worth)
         gains = scores.gains
         if self.rule in TRIALS:
             listed = best_places(worth, self.shortlist)
             gains = np.full_like(worth, -np.inf)
             gains[listed] = self._listed(scores, listed)
             worth = gains / shares
+            self._check_finite(worth)
         elif self.rule == "orthogonal":
             worth = self._orthogonal(scores, worth, shares)
+            self._check_finite(worth)
         first = contending(worth, self.rows.pool.rounding)[:1]
         if not first.size:
             return []
@@ -120,6 +124,11 @@ class Selector:
             Choice(int(atom), float(gains[atom]), float(norms[atom]), largest)
             for atom in best_places(worth, n)
         ]
+
+    def _check_finite(self, worth: Vector) -> None:
+        """Raise where the score of an atom is not finite."""
+        if not worth.max() < np.inf:
+            raise out_of_range(self.rows.pool, int(np.argmax(~(worth < np.inf))))
 
     def given(self, atom: int, W: NDArray[np.float64]) -> Choice:
         """Return the choice of an atom that was asked for, whose score nobody needs."""
@@ -200,12 +209,14 @@ class Selector:
         return norms / rows.total_weight, 0.5 * gains / rows.total_weight
 
 
+@may_overflow
 def part_norms(pool: Pool, part: slice, totals: Totals, by_atom: ByAtom) -> Vector:
     """Return the l1 norm of every atom's part of the gradient of the total loss."""
     (of_residual,) = totals.stats
     return by_atom(abs(pool.correlations(of_residual, part)).sum(axis=0), part)
 
 
+@may_overflow
 def part_gains(
     means: dict[int, Array], pool: Pool, part: slice, totals: Totals, by_atom: ByAtom
 ) -> tuple[Vector, Vector]:
@@ -222,6 +233,7 @@ def part_gains(
     return by_atom(abs(g).sum(axis=0), part), by_atom(gains.sum(axis=0), part)
 
 
+@may_overflow
 def part_means(
     total_weight: float, pool: Pool, part: slice, totals: Totals, by_atom: ByAtom
 ) -> tuple[int, Array]:
@@ -250,10 +262,6 @@ def contending(scores: Vector, rounding: float) -> NDArray[np.intp]:
     chosen, and a run is the same on any machine.
     """
     best = scores.max(initial=-np.inf)
-    if not best < np.inf:
-        raise FloatingPointError(
-            f"The best score is {best}: the columns of X are too large, or not finite."
-        )
     if best == -np.inf:
         return np.empty(0, dtype=np.intp)
     return np.flatnonzero(scores >= best - rounding * abs(best))

@@ -31,6 +31,9 @@ from ..prediction import Predictor
 # A column whose centre is further from zero, in deviations, is read less that centre: its score
 # would lose digits in float32.
 FAR = 16.0
+# Of values less their centres, in units of the weights. Centres that are off by so many deviations
+# cost three digits.
+LARGEST_INTERCEPT = 1e3
 
 Places = NDArray[np.intp]  # of a part's values among the columns of the plan
 
@@ -164,11 +167,8 @@ def plan_of(model: Any) -> Plan:
     places, columns = path.places(model.selected_)
     features = path.features.take(places)
     parts = parts_of(features)
-    offsets = np.zeros(features.n_columns)
     plain = [part.places for part in parts if isinstance(part, (Reads, Products))]
-    for some in plain:
-        centers, scales = path.centers[columns[some]], path.scales[columns[some]]
-        offsets[some] = np.where(np.abs(centers) > FAR * np.abs(scales), centers, 0.0)
+    offsets = _offsets(model, columns, plain)
     return Plan(
         model.classes_,
         model.n_features_in_,
@@ -178,6 +178,25 @@ def plan_of(model: Any) -> Plan:
         offsets,
         model.intercept_ + model.coef_ @ offsets,
     )
+
+
+def _offsets(model: Predictor, columns: NDArray[np.intp], plain: list[Places]) -> NDArray[Any]:
+    """Return what each value is read less: the centre of a plain column that is far from zero.
+
+    Prediction uses no centres, so a file may hold wrong ones. They are used here only where they
+    agree with the weights: right centres leave an intercept of about the size of the weights of
+    the scaled columns.
+    """
+    path, coef = model.path_, model.coef_
+    scales = path.scales[columns]
+    offsets = np.zeros(columns.size)
+    for some in plain:
+        centers = path.centers[columns[some]]
+        offsets[some] = np.where(np.abs(centers) > FAR * np.abs(scales[some]), centers, 0.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = np.abs(model.intercept_ + coef @ offsets)
+        agree = left <= LARGEST_INTERCEPT * (1.0 + np.abs(coef) @ np.abs(scales))
+    return offsets if agree.all() else np.zeros(columns.size)
 
 
 def parts_of(features: Features) -> list[Part]:

@@ -36,11 +36,11 @@ def survey(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> Survey | R
     """Return what a block holds, or why it cannot be trained on."""
     try:
         rows = _checked_in_our_words(checked, X, finite)
+        check_labels_of_one_type(on_host(y))
         labels = _labels(y, rows.shape[0])
         own = _weights(weight, rows.shape[0])
-        check_labels_of_one_type(labels)
         unique, place = np.unique(labels, return_inverse=True)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, FloatingPointError) as error:
         return Refusal(error)
     largest = np.zeros(unique.size)
     np.maximum.at(largest, place, own)

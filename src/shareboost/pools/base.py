@@ -22,6 +22,9 @@ LARGEST_OFFSET_IN_FLOAT32 = 1e3
 # Beyond this magnitude, or below its inverse, float32 sums may overflow or vanish.
 LARGEST_SIZE_IN_FLOAT32 = 1e25
 
+# Weights over a smaller scale may overflow float64.
+SMALLEST_SCALE = 1e-305
+
 # What columns, and products of them, may be divided by.
 SCALES = ("deviation", "maxabs", "none", "bounded")
 # The power of its standard deviation that a column is divided by, by the scale's name.
@@ -356,6 +359,15 @@ def check_bounded(largest: Floats, argument: str) -> None:
             "Divide every column by its largest magnitude first, for example by "
             "sklearn.preprocessing.MaxAbsScaler."
         )
+
+
+def out_of_range(pool: Pool, atom: int) -> FloatingPointError:
+    """Return the error for an atom whose columns are too small or too large to compute with."""
+    size = "small" if pool.scales(atom).min() < SMALLEST_SCALE else "large"
+    return FloatingPointError(
+        f"Feature {atom}, as selected_ numbers them, has values that are too {size} to compute "
+        f"with in {pool.dtype_}. Divide the columns of X by their largest magnitudes first."
+    )
 
 
 def added(out: NDArray[np.float64] | None, stats: Floats) -> Floats:

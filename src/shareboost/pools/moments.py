@@ -75,7 +75,8 @@ def _dense_moments(table: Table) -> Moments:
     unit = range_or_one(low, high)
     first, second, total = table.ask(partial(_powers, pivot, unit), added_up, "moments of columns")
     first = first / total
-    variance = np.maximum(second / total - first**2, 0.0)
+    with np.errstate(invalid="ignore"):
+        variance = np.maximum(second / total - first**2, 0.0)
     return Moments(low, high, pivot + first * unit, np.sqrt(variance) * unit)
 
 
@@ -96,6 +97,7 @@ def _wider(one: _Extremes, other: _Extremes) -> _Extremes:
     return _Extremes(low, high, heavier.row, heavier.weight)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # the deviation of such columns is not finite
 def _powers(
     pivot: Vector, unit: Vector, X: NDArray[Any], weight: Vector
 ) -> tuple[Vector, Vector, float]:

@@ -21,6 +21,8 @@ CHUNK_IMAGES = 4096
 # Candidates drawn at a time, and how often at most.
 BATCH = 1 << 16
 MAX_BATCHES = 100
+# Of the largest magnitude of all images: float32 holds responses to them, and differences.
+SMALLEST_PIXEL, LARGEST_PIXEL = 1e-36, 1e36
 
 
 def as_images(
@@ -43,6 +45,12 @@ def largest_magnitude(X: Any) -> float:
 
 def unit_of(largest: float) -> float:
     """Return the power of two by which pixels must be divided for float32, mostly 1."""
+    if largest != 0.0 and not SMALLEST_PIXEL <= largest <= LARGEST_PIXEL:
+        raise FloatingPointError(
+            f"The largest magnitude in X is {largest:g}: Templates computes in float32, and takes "
+            f"images whose largest magnitude is between {SMALLEST_PIXEL:g} and "
+            f"{LARGEST_PIXEL:g}. Divide X by its largest magnitude first."
+        )
     if largest == 0.0 or 1e-6 < largest < 1e6:
         return 1.0
     return float(2.0 ** np.floor(np.log2(largest)))

@@ -113,7 +113,13 @@ class Pieces(Pool):
         X = X.tocsr() if sp.issparse(X) else X
         if self.form == "bounded":
             check_bounded(self._largest(X), "form")
-        points = self._located(X, share)
+        with np.errstate(over="ignore", invalid="ignore"):
+            points = self._located(X, share)
+        if not np.isfinite([*self.coordinates_.mean, self.coordinates_.unit]).all():
+            raise FloatingPointError(
+                "X has values that are too large to compute distances of rows in float64. Divide "
+                "X by its largest magnitude first."
+            )
         rng = check_random_state(self.random_state)
         self.centres_ = cluster(points, n_centres, rng, "clustering rows", weight)
         found = self._radii_and_scales(points, share, quantiles)

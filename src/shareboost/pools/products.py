@@ -173,7 +173,8 @@ class Products(Pool):
             variance = np.maximum(square - mean**2, 0.0)
             # Below this, what is left of the difference is rounding.
             varies = variance > 1e-13 * square
-            deviation = np.sqrt(variance if centred else square) * size
+            with np.errstate(over="ignore", invalid="ignore"):
+                deviation = np.sqrt(variance if centred else square) * size
             scales = {"deviation": deviation, "maxabs": size}
             usable = varies if centred else square > 0.0
             self.scale_[part] = np.where(usable, scales.get(self.scale, 1.0), 1.0)
@@ -267,7 +268,8 @@ class Products(Pool):
     def _sizes(self, part: slice) -> NDArray[np.float64]:
         """Return the product of the units of each product's columns."""
         left, right = self._factors(np.arange(part.start, part.stop))
-        return np.where(left < 0, 1.0, self.unit_[left]) * self.unit_[right]
+        with np.errstate(over="ignore"):  # a product that is too large is refused once scored
+            return np.where(left < 0, 1.0, self.unit_[left]) * self.unit_[right]
 
     def _first_column(self, part: slice) -> int:
         """Return the leftmost column of a part's products."""

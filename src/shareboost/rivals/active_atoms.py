@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..losses import Loss
 from ..pools import Pool
+from ..pools.base import out_of_range
 from ..rows import ByAtom, Rows, Totals
 from ..shard import RESIDUAL
 from .columns_held import HeldColumns, LossOnColumns, Matrix, Point, Vector
@@ -202,11 +203,8 @@ class ActiveAtoms:
         parts = rows.over_parts([(RESIDUAL, False)], duals)
         found = np.concatenate([np.empty(0), *parts]) / rows.total_weight
         found[~self._open] = 0.0
-        if not (largest := found.max(initial=0.0)) < np.inf:
-            raise FloatingPointError(
-                f"The largest gradient of a column is {largest}: the columns of X are too large, "
-                "or not finite."
-            )
+        if not found.max(initial=0.0) < np.inf:
+            raise out_of_range(rows.pool, int(np.argmax(~(found < np.inf))))
         return found
 
     def _unsure(self, duals: Vector, point: Point) -> Vector:
