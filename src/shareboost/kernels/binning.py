@@ -55,7 +55,7 @@ def store(codes: Array, common: Array, pointers: Array, stored: Array, examples:
                 place += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def sums_from_both_ends(mass: Array, edges: Array, up_to: Array, beyond: Array) -> None:
     """Write the sum of each column's masses up to every cell, and that beyond it.
 
@@ -72,7 +72,7 @@ def sums_from_both_ends(mass: Array, edges: Array, up_to: Array, beyond: Array) 
             running += mass[cell]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def find_codes(values: Array, pointers: Array, cuts: Array, starts: Array, out: Array) -> None:
     """Write the number of a column's cuts below each of its stored values; NaN is above all.
 
