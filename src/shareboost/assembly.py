@@ -76,10 +76,11 @@ def saved_run(
     return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn, n_classes, place))
 
 
-def run(clf: Any, rows: Rows, terms: Terms, held_out: Any) -> Run:
-    """Return the run on some rows."""
+def run(clf: Any, rows: Rows, weight_unit: float, terms: Terms, held_out: Any) -> Run:
+    """Return the run on some rows, whose weights are in some unit."""
     penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
-    refit = Refit(LogisticLoss(clf.margin), penalty, clf.alpha, clf.solver, clf.max_iter)
+    loss = LogisticLoss(clf.margin)
+    refit = Refit(loss, penalty, clf.alpha, clf.solver, clf.max_iter, weight_unit)
     stopping = Stopping(
         np.inf if clf.n_features is None else clf.n_features,
         clf.tol,

@@ -397,7 +397,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             most = max(done, most)
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
             with rows:
-                run = assembly.run(self, rows, terms, held_out)
+                run = assembly.run(self, rows, sample.weight_unit, terms, held_out)
                 if (placement := rows.placement) is not None:
                     checked.cluster_ = placement
                 bar = RoundsBar(most, done, "" if placement is None else placement.refit)

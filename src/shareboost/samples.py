@@ -23,6 +23,7 @@ from .validation import (
     check_labels_of_one_type,
     check_rows,
     check_weights,
+    checked_weights,
     encode_labels,
     on_host,
     sample_weights,
@@ -38,11 +39,13 @@ class Sample(NamedTuple):
     y: Labels
     weight: NDArray[np.float64]
     own: NDArray[np.float64] | None = None  # weights without those of classes, where others
+    weight_unit: float = 1.0  # what a weight of 1 stands for
 
     def take(self, rows: NDArray[np.intp]) -> Sample:
         """Return some of the rows."""
         own = None if self.own is None else self.own[rows]
-        return Sample(rows_of(self.X, rows), self.y[rows], self.weight[rows], own)
+        X, y, weight = rows_of(self.X, rows), self.y[rows], self.weight[rows]
+        return Sample(X, y, weight, own, self.weight_unit)
 
     @property
     def n_rows(self) -> int:
@@ -87,7 +90,7 @@ class Sample(NamedTuple):
         return {
             "X": digest(on_host(self.X)),
             "y": digest((self.y, n_classes)),
-            "sample_weight": digest(self.weight),
+            "sample_weight": digest((self.weight, self.weight_unit)),
         }
 
 
@@ -152,10 +155,10 @@ def checked_sample(
     data, labels = check_data(checked, X, y, allows_nan)
     classes, index = encode_labels(labels)
     class_weight = checked.class_weight  # type: ignore[attr-defined]
-    weight = check_weights(sample_weight, data, class_weight, classes, index)
+    weight, unit = check_weights(sample_weight, data, class_weight, classes, index)
     own = sample_weights(sample_weight, data)
     names = _check_feature_names_in(checked)
-    return CheckedSample(checked, classes, names, Sample(data, index, weight, own))
+    return CheckedSample(checked, classes, names, Sample(data, index, weight, own, unit))
 
 
 def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
@@ -171,7 +174,7 @@ def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSampl
         X, n_rows = with_known_rows(checked, X)
         return GivenSample(X, *row_values(y, sample_weight, n_rows))
     data, labels = check_data(checked, X, y, takes_nan(checked.pool))
-    weight = None if sample_weight is None else sample_weights(sample_weight, data)
+    weight = None if sample_weight is None else checked_weights(sample_weight, data)
     (X,) = indexable(X if hasattr(X, "shape") else data)
     return GivenSample(X, labels, weight)
 
@@ -257,4 +260,4 @@ def row_values(
             "label a row."
         )
     rows = np.empty((n_rows, 0))
-    return labels, None if sample_weight is None else sample_weights(sample_weight, rows)
+    return labels, None if sample_weight is None else checked_weights(sample_weight, rows)

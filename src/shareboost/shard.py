@@ -293,23 +293,31 @@ class Shard:
         widths = np.array([own.size for own in scales])
         starts = np.repeat(np.cumsum(widths) - widths, widths)  # of the atom of each candidate
         last = starts + np.repeat(widths, widths) - 1
-        partners = [place.asarray(np.minimum(starts + i, last)) for i in range(widths.max())]
+        partners: list[Any] = [slice(None)]  # each candidate itself, where atoms have one column
+        if widths.max() > 1:
+            partners = [place.asarray(np.minimum(starts + i, last)) for i in range(widths.max())]
         middles, divisors = (
             place.asarray(own)[:, None] for own in (centers, np.concatenate(scales))
         )
 
         @may_overflow
         def part(block: Block) -> tuple[Array, Array, Array]:
-            wide = (place.wide(self._candidates(block, atoms)) - middles) / divisors
+            wide = place.wide(self._candidates(block, atoms))
+            wide -= middles
+            wide /= divisors
             candidates = place.cast(wide, self.pool.dtype_)
+            del wide
             slopes = place.correlated(block.residual, candidates)
             curvatures = Loss.curvatures(block.residual, block.weight)
             rows = place.where(curvatures.sum(axis=0) > LEAST_CURVATURE * block.weight)
             chosen, candidates = block.columns[:n_columns, rows], candidates[:, rows]
             curvatures = curvatures[:, rows]
-            weighted = (curvatures[:, None] * chosen).reshape(-1, chosen.shape[1])
-            every = place.xp.concatenate([chosen, candidates])
-            products = (weighted @ every.T).reshape(self.n_classes, n_columns, len(every))
+            shape = self.n_classes * n_columns, chosen.shape[1]
+            weighted = (curvatures[:, None] * chosen).reshape(shape)
+            both = [weighted @ chosen.T, weighted @ candidates.T]
+            products = place.xp.concatenate(both, 1).reshape(
+                self.n_classes, n_columns, n_columns + len(candidates)
+            )
             squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
             return products, place.xp.stack(squares, -1), slopes
 

@@ -286,20 +286,21 @@ def check_classes(classes: NDArray[Any]) -> None:
 
 def check_weights(
     sample_weight: Any, X: Any, class_weight: ClassWeight, classes: NDArray[Any], index: Labels
-) -> NDArray[np.float64]:
-    """Return the weight of every row, sample weight times class weight, the largest 1.
+) -> tuple[NDArray[np.float64], float]:
+    """Return the weight of every row over the largest of them, and that largest weight.
 
-    Only ratios of weights count. A weight so small against the largest that float32
-    cannot hold it has no say in any sum and becomes zero. At least two classes must have
-    some weight.
+    A row's weight is its sample weight times its class weight. A weight so small against the
+    largest that float32 cannot hold it has no say in any sum and becomes zero. At least two
+    classes must have some weight.
     """
     weight = sample_weights(sample_weight, X)
     if class_weight is not None:
         weight = weight * class_weights(class_weight, classes, index, weight)[index]
-    weight = weight / weight.max()
+    top = float(weight.max())
+    weight = weight / top
     weight[weight < np.finfo(np.float32).tiny] = 0.0
     check_weighted_classes(classes, np.unique(index[weight > 0]))
-    return weight
+    return weight, top * float(checked_weights(sample_weight, X).max())
 
 
 def check_weighted_classes(classes: NDArray[Any], weighted: NDArray[np.intp]) -> None:
@@ -313,6 +314,12 @@ def check_weighted_classes(classes: NDArray[Any], weighted: NDArray[np.intp]) ->
 
 def sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
     """Return the sample weights over the largest of them."""
+    weight = checked_weights(sample_weight, X)
+    return weight / weight.max()
+
+
+def checked_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
+    """Return the sample weights as they were given, or ones."""
     if sample_weight is not None and not isinstance(sample_weight, Number):
         try:
             sample_weight = np.asarray(sample_weight, dtype=np.float64)
@@ -330,7 +337,7 @@ def sample_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
         raise ValueError(
             "sample_weight is zero for every row: at least one row must have a positive weight."
         )
-    return weight / weight.max()
+    return weight
 
 
 def class_weights(
@@ -339,7 +346,7 @@ def class_weights(
     index: Labels,
     weight: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the weight of every class over the largest of them."""
+    """Return the weight of every class."""
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
             if not is_number(value) or not 0 <= value < math.inf:
@@ -371,4 +378,4 @@ def class_weights(
             f"class_weight={class_weight!r} is zero for every row of positive weight: at least "
             "one class must have a positive weight."
         )
-    return factors / factors.max()
+    return factors

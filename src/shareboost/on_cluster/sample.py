@@ -50,6 +50,11 @@ class SpreadSample:
         return self
 
     @property
+    def weight_unit(self) -> float:
+        """What a weight of 1 stands for."""
+        return self.recipe.most * self.recipe.top
+
+    @property
     def X(self) -> Blocks:
         """The rows as they were given."""
         return self.blocks

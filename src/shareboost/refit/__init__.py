@@ -48,8 +48,9 @@ class Status:
 class Refit:
     """What is minimised and how: F(W) = L(W) + alpha * penalty(W).
 
-    ``alpha="auto"`` is ``AUTO_ALPHA * k * t / m``, with t the chosen columns and m the total
-    weight of the rows: the number of weights per row, on which Theorem 1's bound depends.
+    ``alpha="auto"`` is ``AUTO_ALPHA * k * t / m``, with t the chosen columns and m the sum of the
+    rows' weights as they were given: the number of weights per row, on which Theorem 1's bound
+    depends. A row of weight 2 counts as two rows.
     """
 
     loss: Loss
@@ -57,13 +58,14 @@ class Refit:
     alpha: float | str
     solver: str
     max_iter: int
+    weight_unit: float = 1.0  # what a weight of 1 in the rows stands for
 
     def objective(self, rows: Rows, W: Array, goal: float = np.inf) -> Objective:
         """Return F over the columns that are chosen now, in coordinates that suit W."""
         alpha = self.alpha
         if isinstance(alpha, str):
             n_weights = rows.n_classes * (rows.n_columns - rows.intercept)
-            alpha = AUTO_ALPHA * n_weights / rows.total_weight
+            alpha = AUTO_ALPHA * n_weights / (self.weight_unit * rows.total_weight)
         return Objective(rows, self.loss, self.penalty, alpha, W, goal)
 
     @may_overflow

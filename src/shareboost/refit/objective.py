@@ -98,7 +98,8 @@ class Objective:
 
     def ridge(self, W: Array) -> NDArray[np.float64]:
         """Return the penalty's mean curvature in each column of W, without the intercept's."""
-        return self.alpha * self.rows.place.numpy(self.penalty.mean_curvature(W))
+        place = self.rows.place
+        return self.alpha * place.numpy(self.penalty.mean_curvature(place.asarray(W)))
 
     def moved_to(self, place: Evaluation) -> Objective:
         """Return the same function in coordinates chosen at another point."""

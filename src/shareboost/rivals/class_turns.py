@@ -133,7 +133,7 @@ class ClassTurns:
 
     def steps(self) -> Iterator[ClassStep]:
         """Yield the intercepts alone, then the classifier after every turn."""
-        X, y, weight, _ = self.sample
+        X, y, weight, _, _ = self.sample
         labels = ((y == q).astype(np.intp) for q in range(self.n_classes))
         with Rows(X, next(labels), weight, self.pool, 1, self.intercept) as first:
             self._started = perf_counter()

@@ -127,7 +127,7 @@ class GentleRounds:
         yield RoundStep(rounds, 0, (), 1.0, 0.0, nothing)
         if self.pool.n_atoms_ == 0:
             return
-        X, y, weight, _ = self.sample
+        X, y, weight, _, _ = self.sample
         with Rows(X, y, weight, self.pool, 2 * self.n_classes, intercept=False) as rows:
             margins = Margins(rows, weight)
             for t in range(1, self.max_iter + 1):
