@@ -44,7 +44,8 @@ def fitted_model(digits):
     @cache
     def fitted(name):
         X, y = digits
-        return ShareBoostClassifier(12, pool=ALL_POOLS[name], alpha=1e-3).fit(X[:500], y[:500])
+        clf = ShareBoostClassifier(12, pool=ALL_POOLS[name], rule="gradient", alpha=1e-3)
+        return clf.fit(X[:500], y[:500])
 
     return fitted
 

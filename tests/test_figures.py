@@ -15,13 +15,14 @@ from shareboost.pools import Pieces, Products, Stumps, Templates
 def test_isolet_with_50_of_617_columns(data_set):
     data = data_set("isolet")
     clf = ShareBoostClassifier(50).fit(data.X_train, data.y_train)
-    assert 1 - clf.score(data.X_test, data.y_test) <= 0.10
+    assert 1 - clf.score(data.X_test, data.y_test) <= 0.08
+    clf.set_params(rule="gradient", alpha=3e-5).fit(data.X_train, data.y_train)
     assert clf.path_.losses[-1] <= 0.15
 
 
 def test_pendigits_with_50_of_120_products(data_set):
     data = data_set("pendigits")
-    clf = ShareBoostClassifier(50, pool="products").fit(data.X_train, data.y_train)
+    clf = ShareBoostClassifier(50, pool="products", alpha=3e-5).fit(data.X_train, data.y_train)
     assert 1 - clf.score(data.X_test, data.y_test) <= 0.034
 
 
@@ -29,8 +30,9 @@ def test_products_equal_their_explicit_matrix_on_pendigits(data_set):
     data = data_set("pendigits")
     i, j = np.triu_indices(16, 1)
     matrix = data.X_train[:, i].astype(np.float32) * data.X_train[:, j].astype(np.float32)
-    explicit = ShareBoostClassifier(10).fit(matrix, data.y_train)
-    implicit = ShareBoostClassifier(10, pool=Products()).fit(data.X_train, data.y_train)
+    explicit = ShareBoostClassifier(10, refit_tol=1e-3).fit(matrix, data.y_train)
+    implicit = ShareBoostClassifier(10, pool=Products(), refit_tol=1e-3)
+    implicit.fit(data.X_train, data.y_train)
     assert np.array_equal(implicit.selected_, explicit.selected_)
     assert np.allclose(implicit.path_.losses, explicit.path_.losses, rtol=1e-3)
 

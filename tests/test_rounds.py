@@ -19,7 +19,7 @@ def exact(n_features, scale="deviation", **parameters):
     return ShareBoostClassifier(
         n_features,
         pool=Columns(scale),
-        **{"refit_tol": 1e-5, "tol": 1e-7, "max_iter": 5000, **parameters},
+        **{"rule": "gradient", "refit_tol": 1e-5, "tol": 1e-7, "max_iter": 5000, **parameters},
     )
 
 
@@ -169,7 +169,7 @@ def test_each_stop_reason_is_told(problem):
     X, y = problem
     assert ShareBoostClassifier(3).fit(X, y).path_.stop_reason == StopReason.N_FEATURES
     assert ShareBoostClassifier(99).fit(X, y).path_.stop_reason == StopReason.EXHAUSTED
-    clf = ShareBoostClassifier(99, tol=0.1).fit(X, y)
+    clf = ShareBoostClassifier(99, rule="gradient", alpha=3e-5, tol=0.1).fit(X, y)
     assert clf.path_.stop_reason == StopReason.NO_GAIN
     assert len(clf.path_) < 12
     assert clf.path_.scores.min() >= 0.1

@@ -20,9 +20,6 @@ from .progress import track
 # a value that is not finite, and nobody else sees anything.
 may_overflow = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
-# Rows whose curvature is below this share of their weight tell little of a class's curvature.
-LEAST_CURVATURE = 1e-3
-
 # Of what statistics are taken: a block's residual, its curvature or its weights, as the pool
 # wants them; and whether they are for ``Pool.moments``.
 RESIDUAL, CURVATURE, WEIGHT = "residual", "curvature", "weight"
@@ -276,8 +273,7 @@ class Shard:
     ) -> tuple[Array, Array, Array]:
         """Return products of chosen columns and candidates, weighted by each class's curvature.
 
-        The candidates are the columns of the atoms, about their centres and scaled. Rows of
-        hardly any curvature in any class count only for the slopes.
+        The candidates are the columns of the atoms, about their centres and scaled.
 
         Returns
         -------
@@ -309,9 +305,7 @@ class Shard:
             del wide
             slopes = place.correlated(block.residual, candidates)
             curvatures = Loss.curvatures(block.residual, block.weight)
-            rows = place.where(curvatures.sum(axis=0) > LEAST_CURVATURE * block.weight)
-            chosen, candidates = block.columns[:n_columns, rows], candidates[:, rows]
-            curvatures = curvatures[:, rows]
+            chosen = block.columns[:n_columns]
             shape = self.n_classes * n_columns, chosen.shape[1]
             weighted = (curvatures[:, None] * chosen).reshape(shape)
             both = [weighted @ chosen.T, weighted @ candidates.T]

@@ -69,7 +69,8 @@ def assert_alike(found, truth, X):
 
 def assert_parity(device, X, y, fit=None, rows=None, **parameters):
     """Fit with and without the device; return both."""
-    settings = {"n_features": 6, "alpha": 1e-3, "refit_tol": TIGHT, **parameters}
+    fixed = {"n_features": 6, "rule": "gradient", "alpha": 1e-3, "refit_tol": TIGHT}
+    settings = fixed | parameters
     truth = ShareBoostClassifier(**settings).fit(X, y, **(fit or {}))
     found = ShareBoostClassifier(**settings, device=device).fit(X, y, **(fit or {}))
     assert_alike(found, truth, X if rows is None else rows)

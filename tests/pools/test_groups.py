@@ -17,7 +17,9 @@ GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 )
 def test_a_group_is_chosen_whole_by_its_columns_norms(problem, make, choice):
     X, y = problem
-    clf = ShareBoostClassifier(2, groups=GROUPS, group_choice=choice, alpha=0).fit(make(X), y)
+    clf = ShareBoostClassifier(2, groups=GROUPS, group_choice=choice, alpha=0, rule="gradient").fit(
+        make(X), y
+    )
     Z = X / X.std(axis=0)
     W = naive.refit(Z[:, []], y, np.ones(150), 4, 1.0, 0.0, True)
     norms = naive.column_norms(
@@ -42,8 +44,13 @@ def test_normalised_groups_do_not_favour_the_large():
     good = np.eye(3)[y][:, :1] + 0.5 * rng.normal(size=(600, 1))
     weak = np.eye(3)[y][:, 1:2] + 3.0 * rng.normal(size=(600, 12))
     X, groups = np.hstack([weak, good]), [0] * 12 + [1]
-    assert ShareBoostClassifier(1, groups=groups).fit(X, y).selected_[0] == 0
-    assert ShareBoostClassifier(1, groups=groups, group_choice="mean").fit(X, y).selected_[0] == 1
+    assert ShareBoostClassifier(1, groups=groups, rule="gradient").fit(X, y).selected_[0] == 0
+    assert (
+        ShareBoostClassifier(1, groups=groups, group_choice="mean", rule="gradient")
+        .fit(X, y)
+        .selected_[0]
+        == 1
+    )
 
 
 @pytest.mark.parametrize("rule", RULES)

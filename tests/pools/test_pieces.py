@@ -49,7 +49,9 @@ def test_a_run_equals_the_naive_reference_on_explicit_pieces(form):
     X, y = rings(200)
     pool = Pieces(8, 5, form=form)
     chosen, losses = group_run(pool, X, y, 4, 1e-3)
-    clf = ShareBoostClassifier(4, pool=pool, alpha=1e-3, refit_tol=1e-4, tol=1e-6).fit(X, y)
+    clf = ShareBoostClassifier(
+        4, pool=pool, rule="gradient", alpha=1e-3, refit_tol=1e-4, tol=1e-6
+    ).fit(X, y)
     assert clf.selected_.tolist() == chosen
     assert np.allclose(clf.path_.losses, losses, rtol=1e-4)
 

@@ -25,7 +25,7 @@ from .trials import TRIALS, decreases
 SHORTLISTS = {"orthogonal": 100} | dict.fromkeys(TRIALS, 10)
 # The orthogonal rule compares atoms as long as they and the chosen ones have fewer columns: its
 # work grows with the square of their number.
-MOST_COLUMNS = 512
+MOST_COLUMNS = 256
 RULES = ("gradient", "newton", *SHORTLISTS)
 
 Vector = NDArray[np.float64]

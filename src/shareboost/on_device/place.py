@@ -224,10 +224,6 @@ class Device(Place):
         first, second = torch.stack(sums).sum(dim=0)
         return first, second
 
-    def where(self, mask: Tensor) -> slice:
-        """Return all rows: to count those of the mask, the host would have to wait."""
-        return slice(None)
-
     def segments(self, starts: Starts, n: int) -> Tensor | None:
         return self.asarray(np.diff([*starts, n])) if len(starts) < n else None
 

@@ -121,10 +121,6 @@ class Place(ABC):
         """Return ``rows @ columns.T`` for any number of rows."""
 
     @abstractmethod
-    def where(self, mask: Array) -> Any:
-        """Return an index of the rows to compute with: those of the mask, or all if as fast."""
-
-    @abstractmethod
     def segments(self, starts: Starts, n: int) -> Any:
         """Return what ``sums_over`` takes for n values that are cut at those starts."""
 

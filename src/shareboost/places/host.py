@@ -133,9 +133,6 @@ class Host(Place):
         np.multiply(mean[:, None], weight, out=out)
         return np.subtract(residual, out, out=out)
 
-    def where(self, mask: Array) -> NDArray[np.intp] | slice:
-        return slice(None) if mask.all() else np.flatnonzero(mask)
-
     def segments(self, starts: Starts, n: int) -> Any:
         return np.asarray(starts) if len(starts) < n else None
 
