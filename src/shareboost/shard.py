@@ -307,7 +307,8 @@ class Shard:
             rows = place.where(curvatures.sum(axis=0) > LEAST_CURVATURE * block.weight)
             chosen, candidates = block.columns[:n_columns, rows], candidates[:, rows]
             curvatures = curvatures[:, rows]
-            weighted = (curvatures[:, None] * chosen).reshape(-1, chosen.shape[1])
+            shape = self.n_classes * n_columns, chosen.shape[1]
+            weighted = (curvatures[:, None] * chosen).reshape(shape)
             every = place.xp.concatenate([chosen, candidates])
             products = (weighted @ every.T).reshape(self.n_classes, n_columns, len(every))
             squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
