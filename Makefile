@@ -6,7 +6,7 @@ ifneq ($(wildcard ../shared/data),)
 export SHAREBOOST_DATA ?= $(abspath ../shared/data)
 endif
 
-.PHONY: demo test test-all test-random test-oldest coverage mutants lint install evidence paper bench bench-quick docs clean
+.PHONY: demo test test-all test-random test-oldest fuzz coverage mutants lint install evidence paper bench bench-quick docs clean
 
 demo: .venv/installed
 	@mkdir -p build
@@ -41,6 +41,13 @@ test-oldest: export NUMBA_CACHE_DIR := $(abspath .venv/oldest/cache)
 test-oldest: .venv/installed-oldest
 	.venv/oldest/bin/python -m pytest $(PARALLEL) -m "not slow and not quiet" $(OLDEST)
 	.venv/oldest/bin/python -m pytest -m "quiet and not slow" $(OLDEST)
+
+# The fuzz tests with new cases, six tests one after the other: FUZZ_SECONDS=300 takes 5 minutes.
+FUZZ_SECONDS ?= 3600
+
+fuzz: export SHAREBOOST_FUZZ_SECONDS = $(shell expr $(FUZZ_SECONDS) / 6)
+fuzz: .venv/installed-test
+	$(PYTEST) tests -m fuzz --durations=0
 
 # Lines and branches that the tests of `make test` run.
 coverage: .venv/installed-test

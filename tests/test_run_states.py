@@ -1,6 +1,5 @@
 """Fits, interrupts, resumes, saves and loads in any order give what one straight fit gives."""
 
-import os
 import pickle
 import shutil
 import tempfile
@@ -8,10 +7,18 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from attacks.cases import check_cases
 from conftest import random_problem
-from hypothesis import settings
+from hypothesis import seed, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from model_files import assert_same_bits
 
 from shareboost import ShareBoostClassifier, load_model
@@ -24,7 +31,6 @@ KINDS = {
     "stumps": {"pool": "stumps"},
 }
 ROUNDS = st.integers(1, MOST)
-SECONDS = os.environ.get("SHAREBOOST_FUZZ_SECONDS")
 
 
 class AfterRounds:
@@ -187,9 +193,12 @@ class Runs(RuleBasedStateMachine):
         self.clf, self.expected = self.clf.at(t), (*self.expected, t)
 
 
-TestRuns = Runs.TestCase
-TestRuns.settings = settings(max_examples=20, stateful_step_count=12)
-if SECONDS is not None:  # for about so long
-    TestRuns.settings = settings(
-        TestRuns.settings, max_examples=max(20, int(2 * float(SECONDS))), derandomize=False
-    )
+@pytest.mark.fuzz
+def test_steps_in_any_order_give_what_one_straight_fit_gives():
+    """Each case draws 20 runs."""
+    steps = settings(max_examples=20, stateful_step_count=12)
+
+    def check(rng):
+        run_state_machine_as_test(seed(int(rng.integers(2**32)))(Runs), settings=steps)
+
+    check_cases("run states", 1, check)

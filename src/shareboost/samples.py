@@ -213,9 +213,6 @@ def evaluation_sample(
     y, weights = on_host(y), list(map(on_host, weights))
     try:
         data = check_rows(checked, X, finite)
-    except ValueError as error:
-        raise ValueError(f"eval_set is not valid: {error}") from None
-    try:
         check_labels_of_one_type(y)
     except ValueError as error:
         raise ValueError(f"eval_set is not valid: {error}") from None

@@ -224,7 +224,7 @@ def on_host(values: Any) -> Any:
 
 
 def check_labels_of_one_type(y: Any) -> None:
-    """Raise for complex labels, gaps, or a mix of text and numbers, silently text in NumPy."""
+    """Raise for complex labels, gaps, and numbers among text, which NumPy turns into text."""
     dtype = getattr(y, "dtype", None)
     look = isinstance(y, (list, tuple)) or dtype == np.dtype(object)
     labels = list(y) if look else []

@@ -6,10 +6,15 @@ SHAREBOOST_FUZZ_SECONDS sets how long each fuzz test draws new cases.
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+
+
+def pick(rng: np.random.Generator, values: Sequence[Any]) -> Any:
+    """Return one of the values."""
+    return values[rng.integers(len(values))]
 
 
 def check_cases(name: str, ordinary: int, check: Callable[[np.random.Generator], Any]) -> list[Any]:

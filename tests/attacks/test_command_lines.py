@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pandas as pd
 import pytest
-from attacks.cases import check_cases
+from attacks.cases import check_cases, pick
 from attacks.promises import answer
 from mutated_files import changed_bytes, mutated
 from sklearn.datasets import dump_svmlight_file
@@ -88,10 +88,6 @@ COMMANDS = {
 NEEDED = {"fit": ["--target", "--out"], "export": ["--to", "--out"], "report": ["--data", "--out"]}
 
 
-def pick(rng, values):
-    return values[rng.integers(len(values))]
-
-
 def command_line(rng):
     """Words for one of the commands: mostly those that it takes, some missing, odd or moved."""
     name = pick(rng, ["fit", "fit", "fit", "predict", "predict", *COMMANDS])
@@ -145,6 +141,7 @@ def files(tmp_path_factory):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.fuzz
 def test_a_command_line_does_its_work_or_is_refused_in_one_line(files, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "folder").mkdir()

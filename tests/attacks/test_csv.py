@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow
 import pytest
-from attacks.cases import check_cases
+from attacks.cases import check_cases, pick
 from attacks.promises import answer
 
 from shareboost import ShareBoostClassifier
@@ -43,10 +43,6 @@ PIECES = [
     b"\t",
     b";",
 ]
-
-
-def pick(rng, values):
-    return values[rng.integers(len(values))]
 
 
 def table(rng):
@@ -127,6 +123,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.fuzz
 def test_a_table_is_read_or_refused_in_one_line(here):
     def check(rng):
         rows = content(rng)
@@ -146,6 +143,7 @@ def test_a_table_is_read_or_refused_in_one_line(here):
     assert {0, 2} == {code for code, _ in outcomes} == {code for _, code in outcomes}
 
 
+@pytest.mark.fuzz
 def test_a_compressed_table_is_read_as_the_plain_one_or_refused(here):
     def check(rng):
         rows = content(rng)

@@ -5,14 +5,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from attacks.cases import check_cases
 from mutated_files import documents, file_of, mutated
 from sklearn.base import clone
 
 from shareboost import ModelFormatError, load_model
 from shareboost.command.tables.inputs import Inputs
 from shareboost.path_of_one import PathOfOne
-
-N_FILES = 1000
 
 
 def exercise(clf, thoroughly):
@@ -47,25 +46,23 @@ def exercise(clf, thoroughly):
     assert repr(clone(clf)) == repr(clf)
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(2), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 20))]
-)
-def test_a_changed_file_is_refused_or_predicts(seed, tmp_path):
-    rng = np.random.default_rng(seed)
+@pytest.mark.fuzz
+def test_a_changed_file_is_refused_or_predicts(tmp_path):
     path = tmp_path / "model.json"
-    n_loaded = 0
-    for number in range(N_FILES):
+
+    def loads(rng):
         path.write_bytes(mutated(rng))
         try:
             clf = load_model(path)
         except ModelFormatError:
-            continue
-        n_loaded += 1
+            return False
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            exercise(clf, thoroughly=number % 10 == 0)
-    # Both ways are gone, else the changes test nothing.
-    assert 0 < n_loaded < N_FILES
+            exercise(clf, thoroughly=rng.random() < 0.1)
+        return True
+
+    # Files are both loaded and refused, else the cases test nothing.
+    assert set(check_cases("model files", 2000, loads)) == {True, False}
 
 
 def test_the_files_that_are_changed_load_before(tmp_path):

@@ -260,7 +260,9 @@ def test_float32_rows_make_float32_columns(form, make):
 
 @pytest.mark.quiet
 def test_no_copy_of_all_rows_is_ever_in_float64():
-    X = sp.random_array((1500, 2000), density=0.01, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array(
+        (1500, 2000), density=0.01, format="csr", random_state=np.random.default_rng(0)
+    )
     X = X.astype(np.float32)
     pool = Pieces(3, 2)
     pool.fit(X[:50, :20]).encode(X[:50, :20], slice(0, 50))  # compiles

@@ -317,7 +317,9 @@ def test_sparse_columns_of_few_entries_are_not_looked_at_one_by_one(monkeypatch)
 
 
 def test_parts_stay_small_where_most_columns_make_no_stump():
-    X = sp.random_array((50, 100_000), density=1e-3, format="csr", rng=np.random.default_rng(0))
+    X = sp.random_array(
+        (50, 100_000), density=1e-3, format="csr", random_state=np.random.default_rng(0)
+    )
     k = 500
     pool = Stumps().fit(X)
     parts = pool.parts(k)

@@ -31,7 +31,7 @@ from ..prediction import Predictor
 # A column whose centre is further from zero, in deviations, is read less that centre: its score
 # would lose digits in float32.
 FAR = 16.0
-# Of values less their centres, in units of the weights. Centres that are off by so many deviations
+# Of a model of centred columns, relative to its weights. Centres that are off by so many deviations
 # cost three digits.
 LARGEST_INTERCEPT = 1e3
 

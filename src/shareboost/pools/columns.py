@@ -119,7 +119,7 @@ class Columns(Pool):
             check_bounded(largest, "scale")
         # Two neighbouring numbers of a type are one number and its rounding.
         rounding = np.finfo(dtype).eps if dtype.kind == "f" else 0.0
-        # A deviation that is not finite is one too: whoever scores such a column refuses it.
+        # A column whose deviation overflows varies too: it raises an error once it is scored.
         varies = (high / 2 - low / 2 > rounding * largest) & (deviation != 0.0)
         self.usable_ = varies if centred else largest > 0.0
         about = deviation if centred else np.hypot(deviation, mean)

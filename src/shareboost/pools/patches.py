@@ -21,7 +21,7 @@ CHUNK_IMAGES = 4096
 # Candidates drawn at a time, and how often at most.
 BATCH = 1 << 16
 MAX_BATCHES = 100
-# Of the largest magnitude of all images: float32 holds responses to them, and differences.
+# Bounds of the largest magnitude in all images: within them float32 holds all responses.
 SMALLEST_PIXEL, LARGEST_PIXEL = 1e-36, 1e36
 
 
