@@ -72,7 +72,7 @@ evidence: .venv/installed-bench
 	$(BIN)/python benchmarks/pool_defaults.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/export.py
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0 lightgbm
 	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/rivals.py --adelie .venv/older/bin/python
 

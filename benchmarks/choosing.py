@@ -4,7 +4,7 @@ Every selector sees the standardised training rows; then the same logistic regre
 the columns it chose, is measured. No test set chooses anything. `--held-out` measures on a third
 of the *training* rows instead (mean of 3 splits): it is what defaults may be chosen by.
 
-    pip install abess==0.4.11 fastcan==0.6.0   # the rivals, no dependencies of this package
+    pip install abess==0.4.11 fastcan==0.6.0 lightgbm   # no dependencies of this package
     python benchmarks/choosing.py [--held-out] [--only NAME ...] [--data NAME ...]
                                   [--cache FILE] [--again]
 
@@ -21,6 +21,9 @@ The rivals, with their own defaults where nothing is said:
   from the one before and the lowest loss, that of s, is returned: better, and slower.
 - fastcan: FastCan(40) on one-hot classes, one run; its order of selection.
 - RFE: scikit-learn's, with LogisticRegression(C=1), one column at a time.
+- SelectKBest, mutual information: scikit-learn's f_classif and mutual_info_classif, the best columns
+  one by one.
+- LightGBM: the columns of the largest gain in 100 rounds of boosted trees.
 
 ShareBoost's scale "maxabs" divides the standardised column by its largest distance from the mean.
 """
@@ -39,7 +42,7 @@ from time import process_time
 import numpy as np
 from scipy.stats import rankdata
 from sklearn.datasets import load_digits
-from sklearn.feature_selection import RFE
+from sklearn.feature_selection import RFE, f_classif, mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
@@ -51,7 +54,7 @@ from shareboost.experiments.provenance import stamp
 from shareboost.pools import Columns
 
 BUDGETS = (5, 10, 20, 40)
-RULES = ("gradient", "newton", "line_search", "column", "refit")
+RULES = ("orthogonal", "gradient", "newton", "line_search", "column", "refit")
 REPEATS = 3  # of a ShareBoost fit, for the median of its seconds
 SEEDS = 3  # of the held-out splits
 
@@ -141,6 +144,19 @@ def rfe(X, y):
     return [order[:size] for size in BUDGETS], [seconds]
 
 
+def by_score(score, X, y):
+    scores, seconds = timed(score, X, y)
+    order = np.argsort(-scores, kind="stable")
+    return [order[:size] for size in BUDGETS], [seconds]
+
+
+def lightgbm_gain(X, y):
+    from lightgbm import LGBMClassifier
+
+    trees = LGBMClassifier(importance_type="gain", n_jobs=1, random_state=0, verbose=-1)
+    return trees.fit(X, y).feature_importances_
+
+
 def shareboost(X, y, **parameters):
     runs = [
         timed(ShareBoostClassifier(max(BUDGETS), **parameters).fit, X, y) for _ in range(REPEATS)
@@ -162,6 +178,9 @@ SELECTORS = {
     "abess-path": partial(abess, along_path=True),
     "fastcan": fastcan,
     "RFE": rfe,
+    "SelectKBest": partial(by_score, lambda X, y: f_classif(X, y)[0]),
+    "mutual-information": partial(by_score, partial(mutual_info_classif, random_state=0)),
+    "LightGBM": partial(by_score, lightgbm_gain),
     **dict(ours()),
 }
 

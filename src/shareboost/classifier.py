@@ -38,11 +38,11 @@ FLOAT32_REFIT_TOL = 1e-4
 class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     """A multiclass classifier that looks at few features, the same few for all classes.
 
-    Each round chooses the feature whose column of the loss's gradient has the largest
-    l1 norm over classes (or the best by another ``rule``), then refits the weights of all
-    chosen features (Algorithm 1 of Shalev-Shwartz, Wexler and Shashua, "ShareBoost:
-    Efficient Multiclass Learning with Feature Sharing", 2011). One run gives the classifier
-    of every number of features up to ``n_features``.
+    Each round chooses one feature by the ``rule``, then refits the weights of all chosen
+    features (Algorithm 1 of Shalev-Shwartz, Wexler and Shashua, "ShareBoost: Efficient
+    Multiclass Learning with Feature Sharing", 2011). One run gives the classifier of every
+    number of features up to ``n_features``. The defaults of ``rule`` and ``alpha`` generalise
+    better than the paper's; ``as_published`` follows the paper exactly.
 
     Parameters
     ----------
@@ -55,18 +55,26 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         The candidates: the columns of X, all stumps or all pairwise products of them,
         local linear pieces, or image templates. An object of ``shareboost.pools`` sets
         their parameters, and ``Union`` joins several.
-    rule : {"gradient", "newton", "line_search", "column", "refit"}, default="gradient"
-        By what the next feature is chosen, section 3.1 of the paper:
+    rule : {"orthogonal", "gradient", "newton", "line_search", "column", "refit"}, \
+            default="orthogonal"
+        How the next feature is chosen:
 
-        - ``"gradient"``: the l1 norm over classes of its column of the gradient.
+        - ``"gradient"``: by the l1 norm over classes of its column of the gradient. This is
+          the rule of the paper's Algorithm 1. The others, except ``"orthogonal"``, are those
+          of its section 3.1.
+        - ``"orthogonal"``: by the same norm, but for the part of the column that the chosen
+          features do not explain, relative to the curvature of the loss along it. The
+          ``shortlist`` of the best features by gradient is compared. Beyond 256 columns,
+          chosen and candidates together, the shortlist shrinks, and in the end the gradient
+          decides.
         - ``"newton"``: the second-order estimate of what ``"column"`` gains, for every
           feature at once. It does not depend on the columns' scales.
         - ``"line_search"``, ``"column"``, ``"refit"``: what the loss falls by in one step,
           exactly, along the feature's gradient, over its own weights, or over the weights
           of all chosen features. Costly: only the ``shortlist`` is tried.
-    shortlist : int or None, default=10
-        How many features, the best by their gradient, the costly rules try a round. None:
-        all of them.
+    shortlist : int, "auto" or None, default="auto"
+        How many features, the best by their gradient, a rule compares in a round. ``"auto"``
+        is 100 for ``"orthogonal"`` and 10 for the costly rules. None: all features.
     swap : bool, default=False
         Whether a round ends by exchanging features that later ones made useless for better
         ones, as long as the loss falls. ``at(t)`` then has features of its own, not the
@@ -76,8 +84,9 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         chosen whole, section 3.2 of the paper, among columns only; ``selected_`` then holds
         places in ``groups_``.
     group_choice : {"sum", "mean", "each"}, default="sum"
-        A group is chosen by the sum of its columns' scores, or by their mean. ``"each"``
-        chooses columns one by one, from any pool: groups then only share a price.
+        A group is chosen by the score of its columns together, which is the sum of their
+        scores with ``rule="gradient"``, or by that score per column. ``"each"`` chooses
+        columns one by one, from any pool: groups then only share a price.
     costs : array-like, dict or callable, optional
         What features cost: a number above 0 for each column of X, or for each of ``groups``
         in the order of ``groups_``, as an array or a dict by name or label. A column or a
@@ -98,8 +107,11 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         What is added to the loss, on the weights of the scaled columns and never on
         the intercept: the sum of squares, or the smooth norms of section 3.3.
         ``shareboost.penalties.SmoothLinf1(beta=...)`` sets the smoothness.
-    alpha : float, default=3e-5
-        Weight of the penalty against the *average* loss. 0 is the paper's Algorithm 1.
+    alpha : float or "auto", default="auto"
+        Weight of the penalty against the *average* loss. ``"auto"`` is ``0.005 * k * t / m``
+        with k classes, t columns of chosen features and m rows: the penalty grows with the
+        model. Rows count by their weight, as given: a row of weight 2 counts as two rows. 0 is
+        the paper's Algorithm 1.
     solver : {"lbfgs", "nesterov", "newton"}, default="lbfgs"
         How the weights are refit: L-BFGS, the paper's accelerated gradient, or
         truncated Newton. All seek the same minimum and stop by the same rule, not at

@@ -14,6 +14,7 @@ from ..comparison import error_curve
 from .drawing import COLOUR_OF, COLOURS, GUIDE, curve, labelled, panels
 from .experiment import Claim, Row, Verdict
 from .lab import Lab
+from .published import TUNED
 from .spread import spread
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def _errors(X: NDArray[Any], y: NDArray[Any], fit: Fit, device: str | None) -> l
     rows = random.permutation(np.flatnonzero(of_classes))
     # Of a class without a fitted row, every held-out row counts as wrong.
     fitted, held_out = rows[: fit.m], rows[fit.m :]
-    clf = ShareBoostClassifier(max(fit.T), device=device).fit(X[fitted], y[fitted])
+    clf = ShareBoostClassifier(max(fit.T), device=device, **TUNED).fit(X[fitted], y[fitted])
     on_fitted, on_held_out = (
         error_curve(clf, X[some], y[some]).errors.tolist() for some in (fitted, held_out)
     )

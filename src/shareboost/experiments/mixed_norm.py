@@ -18,7 +18,7 @@ from .experiment import Claim, Experiment, Row, verdict
 from .lab import Lab
 from .model_curves import DATA, MUCH, SPARSE, Models, Race, listed, overfitting, wrong_rows
 from .penalty import chosen_alpha
-from .published import MOST_FEATURES, PUBLISHED, STEPS, published
+from .published import MOST_FEATURES, PUBLISHED, STEPS, TUNED, published
 from .samples import sample
 
 if TYPE_CHECKING:
@@ -99,7 +99,8 @@ def penalty(lab: Lab, data: Dataset, n_features: int) -> float:
     """Return the weight with which the largest model has the least error on held-out rows."""
 
     def error(held: Dataset, alpha: float) -> float:
-        clf = ShareBoostClassifier(n_features, pool="products", alpha=alpha, device=lab.device)
+        tuned = TUNED | {"alpha": alpha, "device": lab.device}
+        clf = ShareBoostClassifier(n_features, pool="products", **tuned)
         return 1 - clf.fit(held.X_train, held.y_train).score(held.X_test, held.y_test)
 
     return chosen_alpha(data, HELD_OUT, ALPHAS, error)
@@ -114,7 +115,7 @@ def fitted_curve(lab: Lab, method: str, parameters: dict[str, Any], data: Datase
         X, X_test = (scaler.transform(rows.astype(np.float64)) for rows in (X, X_test))
         clf = published(device=lab.device, **parameters)
     elif method in (PLAIN, FROBENIUS):
-        clf = ShareBoostClassifier(device=lab.device, **parameters)
+        clf = ShareBoostClassifier(device=lab.device, **TUNED | parameters)
     else:
         clf = MixedNormClassifier("linf1", **parameters)
     found = error_curve(clf.fit(X, data.y_train), X_test, data.y_test)

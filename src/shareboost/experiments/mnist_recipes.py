@@ -18,7 +18,7 @@ from ..datasets import Dataset, deform, deskew, edges
 from ..pools import Templates
 from .lab import Lab
 from .learned_templates import Lessons, features_of, learn
-from .published import published
+from .published import TUNED, published
 from .samples import sample
 
 SHOWN = 30  # templates of Fig. 5
@@ -79,7 +79,7 @@ class Recipe:
         pool = Templates(image_shape=shape, random_state=seed, templates=templates, **self.pool)
         if self.published:
             return published(n, pool=pool, device=device)
-        parameters = {"alpha": 1e-4, **self.parameters, "device": device}
+        parameters = TUNED | {"alpha": 1e-4} | self.parameters | {"device": device}
         return ShareBoostClassifier(n, pool=pool, exclude=exclude, **parameters)
 
 

@@ -18,7 +18,7 @@ from ..pools import Pieces
 from .drawing import COLOUR_OF, COLOURS, GUIDE, curve, labelled, panels
 from .experiment import Claim, Experiment, Row, verdict
 from .lab import Lab
-from .published import PUBLISHED, STEPS, published
+from .published import PUBLISHED, STEPS, TUNED, published
 from .samples import sample
 from .spread import in_words
 
@@ -58,9 +58,8 @@ def errors_along(lab: Lab, method: str, rounds: int, pool: Pieces, data: Dataset
         X, X_test = X / largest, X_test / largest
         clf = published(rounds, pool=pool, device=lab.device)
     else:
-        clf = ShareBoostClassifier(
-            rounds, pool=pool, alpha=2e-4, refit_tol=0.5, tol=1e-3, device=lab.device
-        )
+        tuned = TUNED | {"alpha": 2e-4, "refit_tol": 0.5, "tol": 1e-3}
+        clf = ShareBoostClassifier(rounds, pool=pool, device=lab.device, **tuned)
     clf.fit(X, data.y_train)
     train = error_curve(clf, lab.place(X), data.y_train)
     test = error_curve(clf, lab.place(X_test), data.y_test)

@@ -20,6 +20,7 @@ from .experiment import Claim, Experiment, Row, verdict
 from .features_needed import Needed
 from .lab import Lab
 from .penalty import chosen_alpha
+from .published import TUNED
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -109,7 +110,8 @@ def _path_errors(
     most = size.budget(method, np.unique(data.y_train).size)
     clf: ShareBoostClassifier | OneVsRestGreedyClassifier
     if method == SHAREBOOST:
-        clf = ShareBoostClassifier(most, pool=pool, alpha=alpha, device=lab.device)
+        tuned = TUNED | {"alpha": alpha, "device": lab.device}
+        clf = ShareBoostClassifier(most, pool=pool, **tuned)
     else:
         clf = OneVsRestGreedyClassifier(most, pool=pool, alpha=alpha)
     return error_curve(clf.fit(data.X_train, data.y_train), data.X_test, data.y_test)
