@@ -21,8 +21,8 @@ The rivals, with their own defaults where nothing is said:
   from the one before and the lowest loss, that of s, is returned: better, and slower.
 - fastcan: FastCan(40) on one-hot classes, one run; its order of selection.
 - RFE: scikit-learn's, with LogisticRegression(C=1), one column at a time.
-- SelectKBest, mutual information: scikit-learn's f_classif and mutual_info_classif, the best columns
-  one by one.
+- SelectKBest, mutual information: the best columns one by one by scikit-learn's f_classif and
+  mutual_info_classif.
 - LightGBM: the columns of the largest gain in 100 rounds of boosted trees.
 
 ShareBoost's scale "maxabs" divides the standardised column by its largest distance from the mean.

@@ -35,7 +35,7 @@ def test_rows_stay_as_given_where_some_can_be_taken():
     sample = given_sample(checked, frame.to_numpy().tolist(), pd.Series([0, 1]), [1, 4])
     assert np.array_equal(sample.X, frame)
     assert sample.y.tolist() == [0, 1]
-    assert sample.weight.tolist() == [0.25, 1.0]
+    assert sample.weight.tolist() == [1.0, 4.0]
 
 
 def test_rows_labels_and_weights_are_checked():

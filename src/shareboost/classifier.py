@@ -208,7 +208,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> clf = ShareBoostClassifier(n_features=2).fit(X, y)
     >>> list(clf.get_feature_names_out())
-    ['petal length (cm)', 'sepal length (cm)']
+    ['petal length (cm)', 'petal width (cm)']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -35,7 +35,8 @@ def orthogonal_scores(
     for A, and with :math:`S_q = 1`, the sum is the paper's l1 norm. Half the sum of the squares
     instead estimates what a full refit gains, but chooses worse; docs/choosing.md compares.
 
-    An atom that the chosen columns span has the score 0. ``centers`` holds the means of the
+    An atom that the chosen columns span has the score 0, and one that is too large for its
+    type an infinite score. ``centers`` holds the means of the
     columns of atoms that were looked at before, and gains those of the others.
     """
     n, first = rows.n_columns, int(rows.intercept)
@@ -49,6 +50,8 @@ def orthogonal_scores(
     middles = np.concatenate([centers[atom] for atom in atoms])
     totals = rows.candidates("weighted_products", atoms, middles, n)
     products, squares, slopes = (rows.place.numpy(total) / rows.total_weight for total in totals)
+    beyond = ~np.isfinite(squares).all(axis=(0, 2))  # no float holds the squares of a column
+    squares, products = np.nan_to_num(squares, posinf=0.0), np.nan_to_num(products, posinf=0.0)
     chosen, across = products[:, :, :n], products[:, :, n:].swapaxes(1, 2)  # A'DA, x'DA
     explained = _solved(chosen, ridge, across)
     spanned = _solved(chosen, np.zeros(n), across)  # whatever the penalty
@@ -66,6 +69,7 @@ def orthogonal_scores(
         left = size - spanned[:, own] @ across[:, own].swapaxes(2, 3)
         trace = np.trace(size, axis1=2, axis2=3)
         found[some] = _lengths(g[:, own], curvature, left, least * trace).sum(axis=0)
+        found[some] = np.where(beyond[own].any(axis=1), np.inf, found[some])
     return found.tolist()
 
 
