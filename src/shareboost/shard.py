@@ -259,14 +259,14 @@ class Shard:
         if not self.intercept:
             return (self.place.zeros((sum(self.pool.scales(atom).size for atom in atoms),)),)
         place = self.place
-        (sums,) = self.total(
-            lambda block: (place.wide(self._candidates(block, atoms)) @ place.wide(block.weight),)
-        )
-        return (sums,)
 
-    def _candidates(self, block: Block, atoms: Sequence[int]) -> Array:
-        """Return the columns of the atoms, one after the other, in X's units."""
-        return self.place.xp.concatenate([self.columns_of(block, atom) for atom in atoms])
+        def sums_of(block: Block) -> tuple[Array]:
+            weight = place.wide(block.weight)
+            sums = [place.wide(self.columns_of(block, atom)) @ weight for atom in atoms]
+            return (place.xp.concatenate(sums),)
+
+        (sums,) = self.total(sums_of)
+        return (sums,)
 
     def weighted_products(
         self, atoms: Sequence[int], centers: Array, n_columns: int
@@ -287,32 +287,32 @@ class Shard:
         place = self.place
         scales = [self.pool.scales(atom) for atom in atoms]
         widths = np.array([own.size for own in scales])
-        starts = np.repeat(np.cumsum(widths) - widths, widths)  # of the atom of each candidate
-        last = starts + np.repeat(widths, widths) - 1
-        partners: list[Any] = [slice(None)]  # each candidate itself, where atoms have one column
-        if widths.max() > 1:
-            partners = [place.asarray(np.minimum(starts + i, last)) for i in range(widths.max())]
-        middles, divisors = (
-            place.asarray(own)[:, None] for own in (centers, np.concatenate(scales))
-        )
+        starts = np.cumsum(widths) - widths
+        first = np.repeat(starts, widths)  # column of the atom of each candidate
+        last = first + np.repeat(widths, widths) - 1
+        partners = [place.asarray(np.minimum(first + i, last)) for i in range(1, widths.max())]
+        units = [
+            (place.asarray(centers[start : start + own.size])[:, None], place.asarray(own)[:, None])
+            for start, own in zip(starts, scales, strict=True)
+        ]
 
         @may_overflow
         def part(block: Block) -> tuple[Array, Array, Array]:
-            wide = place.wide(self._candidates(block, atoms))
-            wide -= middles
-            wide /= divisors
-            candidates = place.cast(wide, self.pool.dtype_)
-            del wide
+            chosen = block.columns[:n_columns]
+            candidates = place.empty((int(widths.sum()), len(block.y)), self.pool.dtype_)
+            for atom, start, (middles, divisors) in zip(atoms, starts, units, strict=True):
+                own = place.wide(self.columns_of(block, atom))
+                candidates[start : start + len(own)] = (own - middles) / divisors
             slopes = place.correlated(block.residual, candidates)
             curvatures = Loss.curvatures(block.residual, block.weight)
-            chosen = block.columns[:n_columns]
-            shape = self.n_classes * n_columns, chosen.shape[1]
-            weighted = (curvatures[:, None] * chosen).reshape(shape)
-            both = [weighted @ chosen.T, weighted @ candidates.T]
-            products = place.xp.concatenate(both, 1).reshape(
-                self.n_classes, n_columns, n_columns + len(candidates)
-            )
+            products = place.zeros((self.n_classes, n_columns, n_columns + len(candidates)))
+            for q, curvature in enumerate(curvatures):
+                weighted = chosen * curvature
+                products[q, :, :n_columns] = weighted @ chosen.T
+                products[q, :, n_columns:] = weighted @ candidates.T
             squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
+            candidates *= candidates[place.asarray(first)] if partners else candidates
+            squares.insert(0, curvatures @ candidates.T)
             return products, place.xp.stack(squares, -1), slopes
 
         products, squares, slopes = self.total(part)

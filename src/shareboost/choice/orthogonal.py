@@ -50,7 +50,7 @@ def orthogonal_scores(
     middles = np.concatenate([centers[atom] for atom in atoms])
     totals = rows.candidates("weighted_products", atoms, middles, n)
     products, squares, slopes = (rows.place.numpy(total) / rows.total_weight for total in totals)
-    beyond = ~np.isfinite(squares).all(axis=(0, 2))  # no float holds the squares of a column
+    beyond = np.any(~np.isfinite(squares), axis=(0, 2))  # no float holds the squares of a column
     squares, products = np.nan_to_num(squares, posinf=0.0), np.nan_to_num(products, posinf=0.0)
     chosen, across = products[:, :, :n], products[:, :, n:].swapaxes(1, 2)  # A'DA, x'DA
     explained = _solved(chosen, ridge, across)
