@@ -28,8 +28,9 @@ from .places import place_of
 from .pools import POOLS, Pool, new_pool
 from .prediction import Predictor, fitted_attributes
 from .progress import RoundsBar, progress_bars
-from .refit import SOLVERS
+from .refit import SOLVERS, auto_factor
 from .samples import checked_sample
+from .validation import is_number
 
 # With a smaller tolerance pools compute in float64 where they can, whatever the type of X.
 FLOAT32_REFIT_TOL = 1e-4
@@ -107,11 +108,11 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         What is added to the loss, on the weights of the scaled columns and never on
         the intercept: the sum of squares, or the smooth norms of section 3.3.
         ``shareboost.penalties.SmoothLinf1(beta=...)`` sets the smoothness.
-    alpha : float or "auto", default="auto"
+    alpha : float or str, default="auto"
         Weight of the penalty against the *average* loss. ``"auto"`` is ``0.005 * k * t / m``
         with k classes, t columns of chosen features and m rows: the penalty grows with the
-        model. Rows count by their weight, as given: a row of weight 2 counts as two rows. 0 is
-        the paper's Algorithm 1.
+        model. ``"0.5*auto"`` is half of that, and so on. Rows count by their weight, as given:
+        a row of weight 2 counts as two rows. 0 is the paper's Algorithm 1.
     solver : {"lbfgs", "nesterov", "newton"}, default="lbfgs"
         How the weights are refit: L-BFGS, the paper's accelerated gradient, or
         truncated Newton. All seek the same minimum and stop by the same rule, not at
@@ -224,7 +225,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "include": ["array-like", None],
         "exclude": ["array-like", None],
         "penalty": [StrOptions(set(PENALTIES)), Penalty],
-        "alpha": [Interval(Real, 0, np.inf, closed="left"), StrOptions({"auto"})],
+        "alpha": [Interval(Real, 0, np.inf, closed="left"), str],
         "solver": [StrOptions(set(SOLVERS))],
         "tol": [Interval(Real, 0, np.inf, closed="neither")],
         "refit_tol": [Interval(Real, 0, 1, closed="neither")],
@@ -367,7 +368,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights, of which only the ratios count. A weight of zero equals
+            Non-negative weights. A row of weight 2 counts as two rows; except for
+            ``alpha="auto"``, only the ratios of weights matter. A weight of zero equals
             leaving the row out, except that ``classes_`` still holds its label.
         eval_set : tuple (X, y) or (X, y, sample_weight), optional
             Held-out rows, instead of ``validation_fraction``.
@@ -378,6 +380,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             A fit that fails leaves an earlier fit as it was. A fit that is interrupted
             (Ctrl-C) raises ``KeyboardInterrupt`` and leaves the finished rounds.
         """
+        check_alpha(self.alpha)
         pool = new_pool(self.pool)
         place = place_of(X, self.device)
         checked, classes, names, all_rows = checked_sample(
@@ -440,6 +443,16 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         """Return the fitted attributes: those of the last round, or of the best held-out one."""
         t = len(path) if self.n_iter_no_change is None else path.best
         return fitted_attributes(checked, classes, path, path.step(t))
+
+
+def check_alpha(alpha: Any) -> None:
+    """Raise for what is no weight of a penalty."""
+    if isinstance(alpha, str):
+        auto_factor(alpha)
+    elif not is_number(alpha) or not 0 <= alpha < np.inf:
+        raise ValueError(
+            f"alpha={alpha!r} is not valid: it takes a number of at least 0, or 'auto'."
+        )
 
 
 def _warn_where_not_converged(path: Path) -> None:

@@ -52,9 +52,12 @@ def right_answers(estimator, X, y):
 def test_the_parameters_are_those_of_the_classifier():
     own = signature(ShareBoostCV).parameters
     theirs = signature(ShareBoostClassifier).parameters
-    assert {name: own[name] for name in own if name not in OWN} == {
-        name: theirs[name] for name in theirs if name not in LEFT_OUT
-    }
+    shared = [name for name in theirs if name not in LEFT_OUT]
+    assert [name for name in own if name not in OWN] == shared
+    for name in shared:
+        assert own[name].default == theirs[name].default
+        # Of the penalty's weight it takes several, to choose from.
+        assert own[name].annotation.startswith(theirs[name].annotation)
     assert set(OWN) <= set(own)
     assert set(LEFT_OUT) <= set(theirs)
     assert set(ShareBoostCV._parameter_constraints) == set(own)
@@ -359,3 +362,30 @@ def test_an_interrupt_after_the_folds_leaves_the_finished_rounds(problem, monkey
     whole = ShareBoostClassifier(2).fit(*problem)
     assert search.selected_.tolist() == whole.selected_.tolist()
     assert search.predict(problem[0]).shape == (150,)
+
+
+def test_the_weight_of_the_penalty_is_chosen_with_the_number_of_features(digits):
+    X, y = digits[0][:300], digits[1][:300]
+    alphas = ["0.2*auto", "auto", 0.05]
+    clf = ShareBoostCV(8, cv=3, alpha=alphas).fit(X, y)
+    alone = [ShareBoostCV(8, cv=3, alpha=alpha).fit(X, y) for alpha in alphas]
+    means = np.concatenate([one.cv_results_["mean_test_score"] for one in alone])
+    assert np.array_equal(clf.cv_results_["mean_test_score"], means)
+    assert clf.cv_results_["alpha"].tolist() == np.repeat(alphas, 8).tolist()[:16] + [0.05] * 8
+    assert clf.best_score_ == means.max() == max(one.best_score_ for one in alone)
+    same = alone[alphas.index(clf.best_alpha_)]
+    assert clf.best_n_features_ <= same.best_n_features_
+    fitted = ShareBoostClassifier(clf.best_n_features_, alpha=clf.best_alpha_).fit(X, y)
+    assert np.array_equal(clf.coef_, fitted.coef_)
+
+
+def test_one_weight_leaves_the_table_as_it_is(problem):
+    clf = ShareBoostCV(3, cv=2).fit(*problem)
+    assert clf.best_alpha_ == "auto"
+    assert "alpha" not in clf.cv_results_
+
+
+@pytest.mark.parametrize("alpha", [[], [0.1, -1.0], ["auto", "half"], [None], [np.inf], "2auto"])
+def test_weights_that_are_none_are_refused(alpha, problem):
+    with pytest.raises(ValueError, match=r"alpha.* it takes (a number of at least 0|at least one)"):
+        ShareBoostCV(3, alpha=alpha).fit(*problem)

@@ -22,6 +22,22 @@ from .surrogate import surrogate
 # alpha="auto" is this times the number of weights per row; docs/defaults.md has the evidence.
 AUTO_ALPHA = 0.005
 
+
+def auto_factor(alpha: str) -> float:
+    """Return the c of ``alpha="c*auto"``, and 1 for ``"auto"``."""
+    factor, _, name = alpha.replace(" ", "").rpartition("*")
+    try:
+        number = float(factor or 1.0)
+    except ValueError:
+        number = -1.0
+    if name != "auto" or not 0.0 < number < np.inf:
+        raise ValueError(
+            f"alpha={alpha!r} is not valid: it takes a number of at least 0, 'auto', or a multiple "
+            "of that such as '0.5*auto'."
+        )
+    return number
+
+
 Solver = Callable[[Objective, float, int], tuple[Evaluation, int]]
 
 SOLVERS: dict[str, Solver] = {"lbfgs": lbfgs, "nesterov": nesterov, "newton": newton}
@@ -48,9 +64,10 @@ class Status:
 class Refit:
     """What is minimised and how: F(W) = L(W) + alpha * penalty(W).
 
-    ``alpha="auto"`` is ``AUTO_ALPHA * k * t / m``, with t the chosen columns and m the sum of the
-    rows' weights as they were given: the number of weights per row, on which Theorem 1's bound
-    depends. A row of weight 2 counts as two rows.
+    ``alpha="auto"`` is ``AUTO_ALPHA * k * t / m``, and ``"c*auto"`` c times that. Here t is the
+    number of chosen columns and m the sum of the rows' weights as they were given, so that k t / m
+    is the number of weights per row, on which Theorem 1's bound depends. A row of weight 2 counts
+    as two rows.
     """
 
     loss: Loss
@@ -65,7 +82,8 @@ class Refit:
         alpha = self.alpha
         if isinstance(alpha, str):
             n_weights = rows.n_classes * (rows.n_columns - rows.intercept)
-            alpha = AUTO_ALPHA * n_weights / (self.weight_unit * rows.total_weight)
+            constant = AUTO_ALPHA * auto_factor(alpha)
+            alpha = constant * n_weights / (self.weight_unit * rows.total_weight)
         return Objective(rows, self.loss, self.penalty, alpha, W, goal)
 
     @may_overflow

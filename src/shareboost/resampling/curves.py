@@ -38,12 +38,30 @@ def cv_results(curves: list[Curve]) -> tuple[dict[str, NDArray[Any]], NDArray[np
     return results, scores
 
 
-def chosen(scores: NDArray[np.float64], choice: str) -> int:
-    """Return the place of the chosen number of features, the first that is good enough."""
+def joined(results: list[dict[str, NDArray[Any]]], alphas: list[Any]) -> dict[str, NDArray[Any]]:
+    """Return the results with all weights of the penalty as one table, with a column "alpha"."""
+    table = {name: np.concatenate([one[name] for one in results]) for name in results[0]}
+    sizes = [one["n_features"].size for one in results]
+    return {"alpha": np.repeat(np.array(alphas, dtype=object), sizes), **table}
+
+
+def chosen(scores: NDArray[np.float64], n_features: NDArray[np.intp], choice: str) -> int:
+    """Return the place of the chosen model: the one with the fewest features that is good enough.
+
+    Among good ones with as many features it is the best, and the first of equals.
+    """
     mean = scores.mean(axis=0)
     rounding = ROUNDING * np.abs(mean).max()
-    best = int(np.argmax(mean >= mean.max() - rounding))
-    if choice == "best":
-        return best
-    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
-    return int(np.argmax(mean >= mean[best] - error - rounding))
+    least = mean.max() - rounding
+    if choice == "one_se":
+        best = _fewest(mean >= least, n_features, mean, rounding)
+        least = mean[best] - scores[:, best].std(ddof=1) / np.sqrt(len(scores)) - rounding
+    return _fewest(mean >= least, n_features, mean, rounding)
+
+
+def _fewest(
+    good: NDArray[np.bool_], n_features: NDArray[np.intp], mean: NDArray[np.float64], noise: float
+) -> int:
+    """Return the place of the best mean among the good ones of the fewest features."""
+    good = good & (n_features == n_features[good].min())
+    return int(np.argmax(good & (mean >= mean[good].max() - noise)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
-from numbers import Integral
+from collections.abc import Callable, Sequence
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.metrics import check_scoring, get_scorer_names
@@ -14,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..arguments import jobs
-from ..classifier import ShareBoostClassifier
+from ..classifier import ShareBoostClassifier, check_alpha
 from ..path import Path
 from ..penalties import Penalty
 from ..pools import Pool
@@ -22,7 +23,7 @@ from ..prediction import Predictor
 from ..progress import progress_bars, track
 from ..samples import GivenSample, given_sample
 from ..validation import check_weights, encode_labels
-from .curves import Curve, chosen, cv_results
+from .curves import Curve, chosen, cv_results, joined
 from .folds import FoldClassifier, Scorer, Split, checked_splits, curve
 
 # Parameters of the classifier that make no sense in a fold, and those that it does not have.
@@ -55,8 +56,12 @@ class ShareBoostCV(Predictor):
     n_jobs : int or None, default=None
         How many folds run at once. The result is the same for any number. Of Dask's rows one
         at a time, on all workers.
-    pool, rule, shortlist, swap, group_choice, costs, budget, include, exclude, penalty, alpha, \
-    solver, tol, refit_tol, max_iter, margin, fit_intercept, class_weight, device
+    alpha : float, str or list of them, default="auto"
+        Weight of the penalty, as in ``ShareBoostClassifier``. Of a list, such as
+        ``["0.2*auto", "auto", "5*auto"]``, the best is chosen along with the number of features:
+        each fold has a run for each weight.
+    pool, rule, shortlist, swap, group_choice, costs, budget, include, exclude, penalty, solver, \
+    tol, refit_tol, max_iter, margin, fit_intercept, class_weight, device
         As in ``ShareBoostClassifier``.
     groups : array-like of shape (n_features_in,) or None, default=None
         Groups of the *columns* of X, as in ``ShareBoostClassifier``. Those of rows, for the
@@ -69,13 +74,16 @@ class ShareBoostCV(Predictor):
     best_n_features_ : int
         The number chosen. ``selected_`` has fewer only where the run on all rows ended
         before, for one of the reasons in ``path_.stop_reason``.
+    best_alpha_ : float or str
+        The weight of the penalty chosen.
     best_score_ : float
         Mean held-out score of that number of features.
     cv_results_ : dict of ndarrays
         One entry for each number of features: "n_features"; "mean_test_score",
         "std_test_score" (``ddof=0``) and "split0_test_score", ... of the held-out rows; and
         "mean_fit_time", the seconds that a fold took to get there. It begins with 1, or with
-        as many as ``include`` names. A run that ended early keeps its last score.
+        as many as ``include`` names. A run that ended early keeps its last score. For a list of
+        weights the entries of all follow one another, and "alpha" says which is which.
     n_splits_ : int
         Number of folds.
     classes_, coef_, intercept_, selected_, path_, groups_, columns_, cost_, n_iter_, \
@@ -106,10 +114,12 @@ class ShareBoostCV(Predictor):
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "choice": [StrOptions({"best", "one_se"})],
         "n_jobs": [Integral, None],
+        "alpha": [*ShareBoostClassifier._parameter_constraints["alpha"], "array-like"],
     }
 
     path_: Path
     best_n_features_: int
+    best_alpha_: Any
     best_score_: float
     cv_results_: dict[str, NDArray[Any]]
     n_splits_: int
@@ -133,7 +143,7 @@ class ShareBoostCV(Predictor):
         include: ArrayLike | None = None,
         exclude: ArrayLike | None = None,
         penalty: str | Penalty = "frobenius",
-        alpha: float | str = "auto",
+        alpha: float | str | Sequence[float | str] = "auto",
         solver: str = "lbfgs",
         tol: float = 1e-4,
         refit_tol: float = 0.05,
@@ -191,7 +201,7 @@ class ShareBoostCV(Predictor):
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights, of which only the ratios count, for training and, where the
+            Non-negative weights, for training as in ``ShareBoostClassifier`` and, where the
             scorer takes ``sample_weight`` (as accuracy does), for the held-out scores. The
             mean over folds is not weighted.
         groups : array-like of shape (n_samples,), optional
@@ -208,16 +218,21 @@ class ShareBoostCV(Predictor):
         jobs(self.n_jobs, X)  # raises for what cannot be
         rows = self._checked_rows(X, y, sample_weight)
         splits = self._checked_splits(rows, groups)
-        results, scores = cv_results(self._curves(rows, splits, scorer))
-        place = chosen(scores, self.choice)
-        best = int(results["n_features"][place])
+        alphas = self._alphas()
+        by_alpha = [cv_results(self._curves(rows, splits, scorer, alpha)) for alpha in alphas]
+        table = joined([results for results, _ in by_alpha], alphas)
+        scores = np.concatenate([scores for _, scores in by_alpha], axis=1)
+        place = chosen(scores, table["n_features"], self.choice)
+        best, best_alpha = int(table["n_features"][place]), table["alpha"][place]
+        results = table if len(alphas) > 1 else by_alpha[0][0]
         chosen_by = {
             "best_n_features_": best,
-            "best_score_": float(results["mean_test_score"][place]),
+            "best_alpha_": best_alpha,
+            "best_score_": float(table["mean_test_score"][place]),
             "cv_results_": results,
             "n_splits_": len(splits),
         }
-        fitted = self._classifier(ShareBoostClassifier, n_features=best)
+        fitted = self._classifier(ShareBoostClassifier, n_features=best, alpha=best_alpha)
         try:
             fitted.fit(*rows)
         finally:  # at Ctrl-C too, which leaves the finished rounds
@@ -244,9 +259,21 @@ class ShareBoostCV(Predictor):
             )
         return splits
 
-    def _curves(self, rows: GivenSample, splits: list[Split], scorer: Scorer) -> list[Curve]:
-        """Return the curve of every fold."""
-        fold = self._classifier(FoldClassifier, verbose=0)
+    def _alphas(self) -> list[Any]:
+        """Return the weights of the penalty to compare."""
+        alpha: Any = self.alpha
+        alphas = [alpha] if isinstance(alpha, (str, Real)) else list(alpha)
+        if not alphas:
+            raise ValueError("alpha is an empty list: it takes at least one weight to try.")
+        for alpha in alphas:
+            check_alpha(alpha)
+        return alphas
+
+    def _curves(
+        self, rows: GivenSample, splits: list[Split], scorer: Scorer, alpha: Any
+    ) -> list[Curve]:
+        """Return the curve of every fold with one weight of the penalty."""
+        fold = self._classifier(FoldClassifier, alpha=alpha, verbose=0)
         curves = Parallel(n_jobs=jobs(self.n_jobs, rows.X), return_as="generator")(
             delayed(curve)(fold, rows, split, scorer) for split in splits
         )
