@@ -69,6 +69,7 @@ install: .venv/installed-test
 # The tables of docs/defaults.md, choosing.md, export.md and rivals.md.
 evidence: .venv/installed-bench
 	$(BIN)/python benchmarks/defaults.py
+	$(BIN)/python benchmarks/penalty.py
 	$(BIN)/python benchmarks/pool_defaults.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/export.py

@@ -80,7 +80,7 @@ def errors(clf, X, y, repeats):
 
 
 def alpha_setting(scale, alpha):
-    return {"pool": Columns(scale), "alpha": alpha}
+    return {"rule": "gradient", "pool": Columns(scale), "alpha": alpha}
 
 
 def rule_setting(rule, swap, scale):
@@ -93,10 +93,10 @@ TABLES = {
     "refit_tol": (
         [(tol,) for tol in REFIT_TOLS],
         "refit_tol",
-        lambda tol: {"refit_tol": tol},
+        lambda tol: {"rule": "gradient", "alpha": 3e-5, "refit_tol": tol},
     ),
     "rule": (
-        list(product(("gradient", "newton"), ("no swap", "swap"), SCALES)),
+        list(product(("orthogonal", "gradient", "newton"), ("no swap", "swap"), SCALES)),
         "rule, swap, scale",
         rule_setting,
     ),

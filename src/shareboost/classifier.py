@@ -65,9 +65,9 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
           of its section 3.1.
         - ``"orthogonal"``: by the same norm, but for the part of the column that the chosen
           features do not explain, relative to the curvature of the loss along it. The
-          ``shortlist`` of the best features by gradient is compared. Beyond 256 columns,
-          chosen and candidates together, the shortlist shrinks, and in the end the gradient
-          decides.
+          ``shortlist`` of the best features by gradient is compared. Beyond 256 columns
+          (fewer with hundreds of classes), chosen and candidates together, the shortlist
+          shrinks, and in the end the gradient decides.
         - ``"newton"``: the second-order estimate of what ``"column"`` gains, for every
           feature at once. It does not depend on the columns' scales.
         - ``"line_search"``, ``"column"``, ``"refit"``: what the loss falls by in one step,
@@ -109,7 +109,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         the intercept: the sum of squares, or the smooth norms of section 3.3.
         ``shareboost.penalties.SmoothLinf1(beta=...)`` sets the smoothness.
     alpha : float or str, default="auto"
-        Weight of the penalty against the *average* loss. ``"auto"`` is ``0.005 * k * t / m``
+        Weight of the penalty against the *average* loss. ``"auto"`` is ``0.002 * k * t / m``
         with k classes, t columns of chosen features and m rows: the penalty grows with the
         model. ``"0.5*auto"`` is half of that, and so on. Rows count by their weight, as given:
         a row of weight 2 counts as two rows. 0 is the paper's Algorithm 1.

@@ -93,12 +93,14 @@ def test_atoms_that_the_chosen_ones_span_score_nothing():
     assert min(others) > 0.0
 
 
+@pytest.mark.parametrize("copies", [60, 400])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_copies_of_chosen_columns_are_never_chosen(dtype):
+def test_copies_of_chosen_columns_are_never_chosen(dtype, copies):
     X, y = random_problem(6, n=150, d=4, k=3)
-    many = np.repeat(X, 60, axis=1) * np.linspace(0.5, 2, 240) + np.linspace(-3, 3, 240)
+    units, means = np.linspace(0.5, 2, 4 * copies), np.linspace(-3, 3, 4 * copies)
+    many = np.repeat(X, copies, axis=1) * units + means
     clf = ShareBoostClassifier(20, refit_tol=0.9).fit(many.astype(dtype), y)
-    assert sorted(clf.selected_ // 60) == [0, 1, 2, 3]
+    assert sorted(clf.selected_ // copies) == [0, 1, 2, 3]
     assert clf.path_.stop_reason == StopReason.NO_GAIN
 
 

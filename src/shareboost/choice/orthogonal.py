@@ -1,4 +1,4 @@
-"""How much of an atom the chosen columns leave over, and how much the loss wants of that."""
+"""The score of an atom for the part of it that the chosen columns do not explain."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from ..penalties import Weights
 from ..refit import Refit
 from ..rows import Rows, may_overflow
 
-# A column of which the chosen ones leave over less than this is spanned by them: in units of the
-# rounding of its type.
+# A column is spanned by the chosen ones if they leave less of it than this many units of rounding.
 SPANNED = 100.0
 
 Array = NDArray[np.float64]
@@ -33,11 +32,11 @@ def orthogonal_scores(
     in those of x and the slope :math:`g_q = x^T \rho_q - x^T D A (A^T D A + R)^{-1} g_A`, with
     R and r the curvatures of the penalty and :math:`g_A` the slope in A. Without the corrections
     for A, and with :math:`S_q = 1`, the sum is the paper's l1 norm. Half the sum of the squares
-    instead estimates what a full refit gains, but chooses worse; docs/choosing.md compares.
+    instead estimates what a full refit gains; docs/defaults.md compares the two.
 
-    An atom that the chosen columns span has the score 0, and one that is too large for its
-    type an infinite score. ``centers`` holds the means of the
-    columns of atoms that were looked at before, and gains those of the others.
+    An atom that the chosen columns span has the score 0, and one that is too large for its type
+    an infinite score. ``centers`` holds the means of the columns of atoms that were compared
+    before, and receives those of the others.
     """
     n, first = rows.n_columns, int(rows.intercept)
     W = np.pad(W, ((0, 0), (0, n - W.shape[1])))

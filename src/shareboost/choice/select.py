@@ -23,9 +23,10 @@ from .trials import TRIALS, decreases
 
 # A rule scores every atom from sums over all rows, or the columns of a shortlist of atoms.
 SHORTLISTS = {"orthogonal": 100} | dict.fromkeys(TRIALS, 10)
-# The orthogonal rule compares atoms as long as they and the chosen ones have fewer columns: its
-# work grows with the square of their number.
+# The orthogonal rule compares so many atoms that their columns and the chosen ones are at most this
+# many, since its work grows with the square, and its matrices, one per class, at most 128 MiB.
 MOST_COLUMNS = 256
+MOST_PRODUCTS = 1 << 24
 RULES = ("gradient", "newton", *SHORTLISTS)
 
 Vector = NDArray[np.float64]
@@ -164,21 +165,23 @@ class Selector:
         """Return what the atoms of the shortlist are worth by the rule, and -inf for others.
 
         Atoms that the chosen columns span have nothing to give: if all of a shortlist are such,
-        a longer one is made. Where there is room for fewer than two atoms, the gradient decides.
+        the next atoms are compared. Where there is room for fewer than two, the gradient decides.
         """
-        n = self.shortlist
-        while True:
-            listed = best_places(worth, n)
-            widths = [self.rows.pool.scales(int(atom)).size for atom in listed[:MOST_COLUMNS]]
-            n_fit = int((np.cumsum(widths) <= MOST_COLUMNS - self.rows.n_columns).sum())
+        n_columns, pool = self.rows.n_columns, self.rows.pool
+        products = MOST_PRODUCTS // (self.rows.n_classes * max(1, n_columns))
+        room = min(MOST_COLUMNS, products) - n_columns
+        worth, found = worth.copy(), np.full_like(worth, -np.inf)
+        while (listed := best_places(worth, self.shortlist)).size:
+            widths = [pool.scales(int(atom)).size for atom in listed[:MOST_COLUMNS]]
+            n_fit = int((np.cumsum(widths) <= room).sum())
             if n_fit < min(2, listed.size):
                 return worth
-            gains = self._listed(scores, listed[:n_fit])
-            if n is None or n_fit < n or (gains > 0.0).any():
+            listed = listed[:n_fit]
+            gains = self._listed(scores, listed)
+            if (gains > 0.0).any():
+                found[listed] = np.where(gains > 0.0, gains, -np.inf) / shares[listed]
                 break
-            n = 2 * n
-        found = np.full_like(worth, -np.inf)
-        found[listed[:n_fit]] = np.where(gains > 0.0, gains, -np.inf) / shares[listed[:n_fit]]
+            worth[listed] = -np.inf
         return found
 
     def _scores(self, W: NDArray[np.float64]) -> _Scores:

@@ -20,7 +20,7 @@ from .objective import Evaluation, Objective
 from .surrogate import surrogate
 
 # alpha="auto" is this times the number of weights per row; docs/defaults.md has the evidence.
-AUTO_ALPHA = 0.005
+AUTO_ALPHA = 0.002
 
 
 def auto_factor(alpha: str) -> float:
