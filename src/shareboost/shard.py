@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -19,6 +19,9 @@ from .progress import track
 # A trial step of a solver may be far too long, and columns may be too large: whoever asked sees
 # a value that is not finite, and nobody else sees anything.
 may_overflow = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
+# Numbers of chosen columns, weighted by the curvature of some classes, that are held at a time.
+WEIGHTED = 1 << 18
 
 # Of what statistics are taken: a block's residual, its curvature or its weights, as the pool
 # wants them; and whether they are for ``Pool.moments``.
@@ -37,6 +40,7 @@ class Block:
     residual: Array  # (k, n) of the last evaluation
     prepared: Any = None  # that residual as the pool wants it
     curvature: Any = None  # the loss's in each score, as the pool wants it
+    candidates: dict[int, Array] = field(default_factory=dict)  # columns that are slow to compute
 
 
 class Chosen(NamedTuple):
@@ -262,11 +266,19 @@ class Shard:
 
         def sums_of(block: Block) -> tuple[Array]:
             weight = place.wide(block.weight)
-            sums = [place.wide(self.columns_of(block, atom)) @ weight for atom in atoms]
+            sums = [place.wide(self._candidate(block, atom)) @ weight for atom in atoms]
             return (place.xp.concatenate(sums),)
 
         (sums,) = self.total(sums_of)
         return (sums,)
+
+    def _candidate(self, block: Block, atom: int) -> Array:
+        """Return the columns of an atom, which are held from round to round if they are slow."""
+        if not self.pool.slow_columns:
+            return self.columns_of(block, atom)
+        if atom not in block.candidates:
+            block.candidates[atom] = self.columns_of(block, atom)
+        return block.candidates[atom]
 
     def weighted_products(
         self, atoms: Sequence[int], centers: Array, n_columns: int
@@ -301,15 +313,22 @@ class Shard:
             chosen = block.columns[:n_columns]
             candidates = place.empty((int(widths.sum()), len(block.y)), self.pool.dtype_)
             for atom, start, (middles, divisors) in zip(atoms, starts, units, strict=True):
-                own = place.wide(self.columns_of(block, atom))
+                own = place.wide(self._candidate(block, atom))
                 candidates[start : start + len(own)] = (own - middles) / divisors
+            asked = set(atoms)
+            block.candidates = {a: c for a, c in block.candidates.items() if a in asked}
             slopes = place.correlated(block.residual, candidates)
             curvatures = Loss.curvatures(block.residual, block.weight)
             products = place.zeros((self.n_classes, n_columns, n_columns + len(candidates)))
-            for q, curvature in enumerate(curvatures):
-                weighted = chosen * curvature
-                products[q, :, :n_columns] = weighted @ chosen.T
-                products[q, :, n_columns:] = weighted @ candidates.T
+            step = max(1, WEIGHTED // max(1, n_columns * len(block.y)))
+            for start in range(0, self.n_classes, step):
+                some = curvatures[start : start + step]
+                shape = len(some) * n_columns, len(block.y)
+                weighted = (some[:, None] * chosen).reshape(shape)
+                sizes = len(some), n_columns, -1
+                own = products[start : start + step]
+                own[:, :, :n_columns] = (weighted @ chosen.T).reshape(sizes)
+                own[:, :, n_columns:] = (weighted @ candidates.T).reshape(sizes)
             squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
             candidates *= candidates[place.asarray(first)] if partners else candidates
             squares.insert(0, curvatures @ candidates.T)

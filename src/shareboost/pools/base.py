@@ -144,6 +144,11 @@ class Pool(BaseEstimator, ABC):
     adds_in_place = False
 
     @property
+    def slow_columns(self) -> bool:
+        """Whether a column takes long to compute, against the statistics of all atoms."""
+        return False
+
+    @property
     def allows_nan(self) -> bool:
         """Whether X may hold NaN."""
         return False

@@ -234,6 +234,10 @@ class Templates(Pool):
         return self
 
     @property
+    def slow_columns(self) -> bool:
+        return True
+
+    @property
     def coarseness(self) -> NDArray[np.float64]:
         return self.step_ * self.unit_ / self.scale_
 

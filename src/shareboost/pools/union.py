@@ -129,6 +129,10 @@ class Union(Pool):
         pools = [entry[-1] if isinstance(entry, tuple) and entry else entry for entry in entries]
         return bool(pools) and all(isinstance(p, Pool) and p.allows_nan for p in pools)
 
+    @property
+    def slow_columns(self) -> bool:
+        return any(pool.slow_columns for pool in self.pools_)
+
     def as_published(self) -> Self:
         named = [(name, pool.as_published()) for name, pool in self._named()]
         return clone(self).set_params(pools=named, costs=None)
