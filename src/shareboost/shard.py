@@ -320,15 +320,16 @@ class Shard:
             slopes = place.correlated(block.residual, candidates)
             curvatures = Loss.curvatures(block.residual, block.weight)
             products = place.zeros((self.n_classes, n_columns, n_columns + len(candidates)))
+            later = slice(n_columns, None)
             step = max(1, WEIGHTED // max(1, n_columns * len(block.y)))
             for start in range(0, self.n_classes, step):
                 some = curvatures[start : start + step]
                 shape = len(some) * n_columns, len(block.y)
                 weighted = (some[:, None] * chosen).reshape(shape)
-                sizes = len(some), n_columns, -1
                 own = products[start : start + step]
-                own[:, :, :n_columns] = (weighted @ chosen.T).reshape(sizes)
-                own[:, :, n_columns:] = (weighted @ candidates.T).reshape(sizes)
+                for columns, others in ((slice(n_columns), chosen), (later, candidates)):
+                    sizes = len(some), n_columns, len(others)
+                    own[:, :, columns] = (weighted @ others.T).reshape(sizes)
             squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
             candidates *= candidates[place.asarray(first)] if partners else candidates
             squares.insert(0, curvatures @ candidates.T)
