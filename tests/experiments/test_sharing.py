@@ -160,7 +160,8 @@ def test_measured_features_are_those_of_the_error_curve(tmp_path):
     size = sharing._Size((4,), 4, 1, 6, None, 5, 1)
     found = sharing._needed(Lab("sharing", tmp_path), size, data, "ShareBoost", 1e-4, 3)
     pool = Templates(6, n_patches=2400, random_state=3)
-    clf = ShareBoostClassifier(5, pool=pool, alpha=1e-4).fit(data.X_train, data.y_train)
+    clf = ShareBoostClassifier(5, pool=pool, rule="gradient", alpha=1e-4)
+    clf.fit(data.X_train, data.y_train)
     errors = error_curve(clf, data.X_test, data.y_test)
     assert found["features"] == [errors.features_needed(0.2), errors.features_needed(0.08)]
     assert found["most"] == errors.n_features.max()
