@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import assembly, warm_start
 from .callbacks import FitCallbacks
+from .checkpoints.fingerprint import digest
 from .checkpoints.identity import resolved_of, shaping_of
 from .choice.select import RULES
 from .choice.wishes import GROUP_CHOICES
@@ -28,7 +29,7 @@ from .places import place_of
 from .pools import POOLS, Pool, new_pool
 from .prediction import Predictor, fitted_attributes
 from .progress import RoundsBar, progress_bars
-from .refit import SOLVERS, auto_factor
+from .refit import SOLVERS, auto_factor, not_an_alpha
 from .samples import checked_sample
 from .validation import is_number
 
@@ -138,7 +139,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     fit_intercept : bool, default=True
         Whether every class has an intercept, which counts as no feature.
     class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, as everywhere in scikit-learn.
+        Weights of the classes, as everywhere in scikit-learn. They multiply the weights of
+        rows, so with ``alpha="auto"`` their scale matters too.
     validation_fraction : float, optional
         Share of every class's rows that is held out of training, drawn by
         ``random_state``: ``path_.validation_scores`` has their accuracy after every round.
@@ -402,6 +404,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
                 pool.widen()
             terms = wishes.terms(pool)
             shaped_by = shaping_of(self, wishes, terms)
+            if isinstance(self.alpha, str):  # else only ratios of weights matter
+                shaped_by["the unit of sample_weight"] = digest(sample.weight_unit)
             most = min(self.n_features or pool.n_atoms_, pool.n_atoms_)
             rows = sample.rows(pool, classes.size, self.fit_intercept, place, most)
             resolved = resolved_of(wishes, terms) | rows.identity
@@ -414,6 +418,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
             with rows:
                 run = assembly.run(self, rows, sample.weight_unit, terms, held_out)
+                if isinstance(self.alpha, str):
+                    _warn_of_small_weights(sample.weight_unit * rows.total_weight, sample.n_rows)
                 if (placement := rows.placement) is not None:
                     checked.cluster_ = placement
                 bar = RoundsBar(most, done, "" if placement is None else placement.refit)
@@ -451,8 +457,18 @@ def check_alpha(alpha: Any) -> None:
     if isinstance(alpha, str):
         auto_factor(alpha)
     elif not is_number(alpha) or not 0 <= alpha < np.inf:
-        raise ValueError(
-            f"alpha={alpha!r} is not valid: it takes a number of at least 0, or 'auto'."
+        raise not_an_alpha(alpha)
+
+
+def _warn_of_small_weights(total: float, n_rows: int) -> None:
+    """Warn if the weights say that there are far fewer rows than there are."""
+    if total < 0.1 * n_rows:
+        warnings.warn(
+            f"The weights of {n_rows} rows sum to {total:.3g}, and alpha='auto' takes that for the "
+            "number of rows: the penalty is strong. Scale sample_weight (or class_weight) to a "
+            "mean of 1, or give alpha as a number.",
+            UserWarning,
+            stacklevel=4,
         )
 
 

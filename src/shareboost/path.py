@@ -26,7 +26,7 @@ class StopReason(StrEnum):
 
     N_FEATURES = "reached n_features"
     EXHAUSTED = "pool exhausted: no unchosen feature is left that varies"
-    NO_GAIN = "nothing left to gain: the best score is below tol"
+    NO_GAIN = "nothing left to gain from any other feature"
     CALLBACK = "stopped by a callback"
     BUDGET = "budget spent: no unchosen feature is left that it could pay for"
     NOT_BETTER = "no better held-out score in the last n_iter_no_change rounds"

@@ -104,6 +104,22 @@ def test_copies_of_chosen_columns_are_never_chosen(dtype, copies):
     assert clf.path_.stop_reason == StopReason.NO_GAIN
 
 
+@pytest.mark.parametrize(
+    ("scale", "dtype"),
+    [("deviation", np.float32), ("deviation", np.float64), ("none", np.float64)],
+)
+def test_no_more_columns_are_chosen_than_are_independent(dtype, scale):
+    X, y = load_digits(return_X_y=True)
+    X = X[:, X.std(axis=0) > 0][:, :30]
+    rng = np.random.default_rng(0)
+    for many, rank in (
+        (np.hstack([X, 2 * X + 1]), 30),
+        (X[:, :10] @ rng.normal(size=(10, 40)), 10),
+    ):
+        clf = ShareBoostClassifier(60, pool=Columns(scale)).fit(many.astype(dtype), y)
+        assert clf.selected_.size == rank
+
+
 def test_columns_with_large_means_are_judged_by_what_varies():
     X, y = random_problem(7, n=150, d=6, k=3)
     plain = ShareBoostClassifier(4).fit(X, y)

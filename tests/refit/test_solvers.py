@@ -271,3 +271,18 @@ def test_multiples_of_the_automatic_penalty_and_weights_of_rows_agree():
 def test_other_texts_are_no_penalty(alpha):
     with pytest.raises(ValueError, match=f"alpha={re.escape(repr(alpha))} is not valid: it takes"):
         ShareBoostClassifier(2, alpha=alpha).fit(*random_problem(0))
+
+
+def test_weights_that_sum_to_far_less_than_the_rows_are_warned_of():
+    X, y = random_problem(1, n=100, d=6, k=4)
+    weight = np.full(100, 0.01)
+    with pytest.warns(UserWarning, match="weights of 100 rows sum to 1, and alpha='auto'"):
+        ShareBoostClassifier(2).fit(X, y, sample_weight=weight)
+    ShareBoostClassifier(2, alpha=1e-3).fit(X, y, sample_weight=weight)
+
+
+def test_a_warm_start_in_another_unit_of_weights_is_refused():
+    X, y = random_problem(1, n=100, d=6, k=4)
+    clf = ShareBoostClassifier(2, warm_start=True).fit(X, y)
+    with pytest.raises(ValueError, match="the unit of sample_weight"):
+        clf.set_params(n_features=3).fit(X, y, sample_weight=np.full(100, 5.0))

@@ -379,10 +379,11 @@ def test_the_weight_of_the_penalty_is_chosen_with_the_number_of_features(digits)
     assert np.array_equal(clf.coef_, fitted.coef_)
 
 
-def test_one_weight_leaves_the_table_as_it_is(problem):
-    clf = ShareBoostCV(3, cv=2).fit(*problem)
-    assert clf.best_alpha_ == "auto"
-    assert "alpha" not in clf.cv_results_
+@pytest.mark.parametrize("alpha", ["auto", ["auto"], 0.1, np.array(0.1), np.array([0.1])])
+def test_one_weight_is_named_in_the_table_too(problem, alpha):
+    clf = ShareBoostCV(3, cv=2, alpha=alpha).fit(*problem)
+    assert clf.best_alpha_ == ("auto" if alpha in ("auto", ["auto"]) else 0.1)
+    assert clf.cv_results_["alpha"].tolist() == 3 * [clf.best_alpha_]
 
 
 @pytest.mark.parametrize("alpha", [[], [0.1, -1.0], ["auto", "half"], [None], [np.inf], "2auto"])

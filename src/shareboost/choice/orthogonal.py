@@ -11,8 +11,9 @@ from ..penalties import Weights
 from ..refit import Refit
 from ..rows import Rows, may_overflow
 
-# A column is spanned by the chosen ones if they leave less of it than this many units of rounding.
-SPANNED = 100.0
+# A column is spanned by the chosen ones if they leave less of it than this share, or than so many
+# units of rounding.
+SPANNED, SPANNED_ROUNDING = 1e-10, 100.0
 
 Array = NDArray[np.float64]
 
@@ -50,14 +51,15 @@ def orthogonal_scores(
     totals = rows.candidates("weighted_products", atoms, middles, n)
     products, squares, slopes = (rows.place.numpy(total) / rows.total_weight for total in totals)
     beyond = np.any(~np.isfinite(squares), axis=(0, 2))  # no float holds the squares of a column
-    squares, products = np.nan_to_num(squares, posinf=0.0), np.nan_to_num(products, posinf=0.0)
+    for sums in (squares, products):
+        np.nan_to_num(sums, copy=False, posinf=0.0, neginf=0.0)
     chosen, across = products[:, :, :n], products[:, :, n:].swapaxes(1, 2)  # A'DA, x'DA
     explained = _solved(chosen, ridge, across)
     spanned = _solved(chosen, np.zeros(n), across)  # whatever the penalty
     g = slopes - (explained @ slope[:, :, None])[:, :, 0]
     own_ridge = float(objective.ridge(np.zeros((rows.n_classes, 1)))[0])
     starts = np.cumsum(widths) - widths
-    least = SPANNED * float(np.finfo(rows.pool.dtype_).eps)
+    least = max(SPANNED, SPANNED_ROUNDING * float(np.finfo(rows.pool.dtype_).eps))
     found = np.zeros(len(atoms))
     for width in np.unique(widths):  # atoms of as many columns at once
         some = widths == width
@@ -86,11 +88,14 @@ def _solved(matrices: Array, ridge: Array, rows: Array) -> Array:
     """Return ``rows (matrix + diag(ridge))^-1`` of each class, also where columns are collinear."""
     if not ridge.size:
         return rows
-    largest = np.einsum("qcc->qc", matrices).max(axis=1)[:, None]
-    numbers = np.finfo(np.float64)
-    least = 10.0 * numbers.eps * ridge.size * largest + numbers.tiny
-    regular = matrices + (ridge + least)[:, :, None] * np.eye(ridge.size)
-    return np.linalg.solve(regular, rows.swapaxes(1, 2)).swapaxes(1, 2)
+    # In units in which every column has the size 1, so that rounding is alike for all of them.
+    unit = 1.0 / np.sqrt(np.einsum("qcc->qc", matrices) + np.finfo(np.float64).tiny)
+    diagonal = ridge * unit**2 + 10.0 * np.finfo(np.float64).eps * ridge.size
+    regular = matrices * unit[:, :, None] * unit[:, None] + diagonal[:, :, None] * np.eye(
+        ridge.size
+    )
+    solved = np.linalg.solve(regular, (rows * unit[:, None]).swapaxes(1, 2)).swapaxes(1, 2)
+    return solved * unit[:, None]
 
 
 def _lengths(g: Array, curvature: Array, left: Array, least: Array) -> Array:

@@ -27,9 +27,9 @@ SHORTLISTS = {"orthogonal": 100} | dict.fromkeys(TRIALS, 10)
 # long as the gradient rule, with 100 eighty times.
 SLOW_SHORTLIST = 5
 # The orthogonal rule compares so many atoms that their columns and the chosen ones are at most this
-# many, since its work grows with the square, and its matrices, one per class, at most 128 MiB.
+# many, since its work grows with the square, and the products of all classes at most 32 MiB.
 MOST_COLUMNS = 256
-MOST_PRODUCTS = 1 << 24
+MOST_PRODUCTS = 1 << 22
 RULES = ("gradient", "newton", *SHORTLISTS)
 
 Vector = NDArray[np.float64]

@@ -182,7 +182,8 @@ class SpreadSample:
     def digests(self, n_classes: int) -> dict[str, str]:
         """Return what tells whether other rows are the same, in the same blocks."""
         X, y, weight = zip(*self._each(_digests, "digest"), strict=True)
-        return {"X": digest(X), "y": digest((y, n_classes)), "sample_weight": digest(weight)}
+        weights = digest((weight, self.weight_unit))
+        return {"X": digest(X), "y": digest((y, n_classes)), "sample_weight": weights}
 
 
 def _n_rows(sample: Sample) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,17 +26,22 @@ AUTO_ALPHA = 0.002
 
 def auto_factor(alpha: str) -> float:
     """Return the c of ``alpha="c*auto"``, and 1 for ``"auto"``."""
-    factor, _, name = alpha.replace(" ", "").rpartition("*")
+    match = re.fullmatch(r"(?:([0-9.]+(?:e[+-]?[0-9]+)?)\*)?auto", alpha.replace(" ", ""))
     try:
-        number = float(factor or 1.0)
-    except ValueError:
-        number = -1.0
-    if name != "auto" or not 0.0 < number < np.inf:
-        raise ValueError(
-            f"alpha={alpha!r} is not valid: it takes a number of at least 0, 'auto', or a multiple "
-            "of that such as '0.5*auto'."
-        )
-    return number
+        factor = float(match[1] or 1.0) if match else 0.0
+    except ValueError:  # such as 1.2.3
+        factor = 0.0
+    if not 0.0 < factor < np.inf:
+        raise not_an_alpha(alpha)
+    return factor
+
+
+def not_an_alpha(alpha: Any) -> ValueError:
+    """Return the error for what is no weight of a penalty."""
+    return ValueError(
+        f"alpha={alpha!r} is not valid: it takes a number of at least 0, 'auto', or a multiple of "
+        "that such as '0.5*auto'."
+    )
 
 
 Solver = Callable[[Objective, float, int], tuple[Evaluation, int]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -82,8 +82,8 @@ class ShareBoostCV(Predictor):
         One entry for each number of features: "n_features"; "mean_test_score",
         "std_test_score" (``ddof=0``) and "split0_test_score", ... of the held-out rows; and
         "mean_fit_time", the seconds that a fold took to get there. It begins with 1, or with
-        as many as ``include`` names. A run that ended early keeps its last score. For a list of
-        weights the entries of all follow one another, and "alpha" says which is which.
+        as many as ``include`` names. A run that ended early keeps its last score. "alpha" is
+        the weight of the penalty; for a list the entries of each weight follow one another.
     n_splits_ : int
         Number of folds.
     classes_, coef_, intercept_, selected_, path_, groups_, columns_, cost_, n_iter_, \
@@ -224,12 +224,11 @@ class ShareBoostCV(Predictor):
         scores = np.concatenate([scores for _, scores in by_alpha], axis=1)
         place = chosen(scores, table["n_features"], self.choice)
         best, best_alpha = int(table["n_features"][place]), table["alpha"][place]
-        results = table if len(alphas) > 1 else by_alpha[0][0]
         chosen_by = {
             "best_n_features_": best,
             "best_alpha_": best_alpha,
             "best_score_": float(table["mean_test_score"][place]),
-            "cv_results_": results,
+            "cv_results_": table,
             "n_splits_": len(splits),
         }
         fitted = self._classifier(ShareBoostClassifier, n_features=best, alpha=best_alpha)
@@ -261,8 +260,7 @@ class ShareBoostCV(Predictor):
 
     def _alphas(self) -> list[Any]:
         """Return the weights of the penalty to compare."""
-        alpha: Any = self.alpha
-        alphas = [alpha] if isinstance(alpha, (str, Real)) else list(alpha)
+        alphas: list[Any] = np.asarray(self.alpha, dtype=object).ravel().tolist()
         if not alphas:
             raise ValueError("alpha is an empty list: it takes at least one weight to try.")
         for alpha in alphas:
