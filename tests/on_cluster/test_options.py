@@ -242,3 +242,11 @@ def test_a_checkpoint_of_refits_elsewhere_is_refused(client, three, refitting, t
     new(2, checkpoint=file).fit(spread(X), spread(y))
     with refitting("summed"), pytest.raises(ValueError, match="with other refit"):
         new(2, checkpoint=file).fit(spread(X), spread(y))
+
+
+def test_a_checkpoint_of_weights_in_another_unit_is_refused(client, three, tmp_path):
+    X, y = three
+    weight, file = np.ones(len(y)), tmp_path / "run"
+    new(2, alpha="auto", checkpoint=file).fit(spread(X), spread(y), spread(weight))
+    with pytest.raises(ValueError, match="with other sample_weight"):
+        new(2, alpha="auto", checkpoint=file).fit(spread(X), spread(y), spread(3.0 * weight))
