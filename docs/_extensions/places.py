@@ -41,7 +41,7 @@ def source_of(found: Any) -> tuple[Path, int]:
         found = found.func
     elif isinstance(found, property):
         found = found.fget
-    found = getattr(found, "py_func", found)  # of one that Numba compiles
+    found = inspect.unwrap(getattr(found, "py_func", found))  # of one that Numba compiles
     file = Path(inspect.getsourcefile(found) or "")
     return file, 1 if inspect.ismodule(found) else inspect.getsourcelines(found)[1]
 
