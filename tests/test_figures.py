@@ -22,7 +22,7 @@ def test_isolet_with_50_of_617_columns(data_set):
 
 def test_pendigits_with_50_of_120_products(data_set):
     data = data_set("pendigits")
-    clf = ShareBoostClassifier(50, pool="products", alpha=3e-5).fit(data.X_train, data.y_train)
+    clf = ShareBoostClassifier(50, pool="products").fit(data.X_train, data.y_train)
     assert 1 - clf.score(data.X_test, data.y_test) <= 0.034
 
 
