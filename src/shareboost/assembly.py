@@ -91,7 +91,7 @@ def run(clf: Any, rows: Rows, weight_unit: float, terms: Terms, held_out: Any) -
         rows,
         refit,
         stopping,
-        Selector(rows, refit, terms, clf.rule, clf.shortlist),
+        Selector(rows, terms, clf.rule, clf.shortlist),
         clf.swap,
         None if held_out is None else held_out.held_out(rows),
     )

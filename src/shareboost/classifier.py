@@ -43,8 +43,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     Each round chooses one feature by the ``rule``, then refits the weights of all chosen
     features (Algorithm 1 of Shalev-Shwartz, Wexler and Shashua, "ShareBoost: Efficient
     Multiclass Learning with Feature Sharing", 2011). One run gives the classifier of every
-    number of features up to ``n_features``. The defaults of ``rule`` and ``alpha`` generalise
-    better than the paper's; ``as_published`` follows the paper exactly.
+    number of features up to ``n_features``. The defaults of ``rule``, ``alpha`` and ``margin``
+    generalise better than the paper's; ``as_published`` follows the paper exactly.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
           of all chosen features. Costly: only the ``shortlist`` is tried.
     shortlist : int, "auto" or None, default="auto"
         How many features, the best by their gradient, a rule compares in a round. ``"auto"``
-        is 100 for ``"orthogonal"``, or 5 if the pool has templates, whose columns are slow to
+        is 50 for ``"orthogonal"``, or 5 if the pool has templates, whose columns are slow to
         compute, and 10 for the costly rules. None: all features.
     swap : bool, default=False
         Whether a round ends by exchanging features that later ones made useless for better
@@ -111,10 +111,13 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         the intercept: the sum of squares, or the smooth norms of section 3.3.
         ``shareboost.penalties.SmoothLinf1(beta=...)`` sets the smoothness.
     alpha : float or str, default="auto"
-        Weight of the penalty against the *average* loss. ``"auto"`` is ``0.002 * k * t / m``
-        with k classes, t columns of chosen features and m rows: the penalty grows with the
-        model. ``"0.5*auto"`` is half of that, and so on. Rows count by their weight, as given:
-        a row of weight 2 counts as two rows. 0 is the paper's Algorithm 1.
+        Weight of the penalty against the *average* loss. With ``"auto"`` the training rows
+        decide, in every round anew, by the evidence of a Bayesian model whose prior is the
+        penalty (docs/mathematics.md); ``path_.alphas`` tells the weights. ``"0.5*auto"`` counts
+        every row twice there, which about halves the weight, and so on. Rows count by their
+        weight, as given: a row of weight 2 counts as two rows. Penalties other than
+        ``"frobenius"`` get ``0.002 * k * t / m`` with k classes, t columns of chosen features
+        and m rows; from 512 columns on the weight stays as it is. 0 is the paper's Algorithm 1.
     solver : {"lbfgs", "nesterov", "newton"}, default="lbfgs"
         How the weights are refit: L-BFGS, the paper's accelerated gradient, or
         truncated Newton. All seek the same minimum and stop by the same rule, not at
@@ -132,10 +135,10 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     max_iter : int, default=1000
         Most iterations of a refit. A refit that needs more raises a
         ``ConvergenceWarning`` and goes on with what it has.
-    margin : float, default=1.0
-        How far the score of the true class must lead in eq. (3). 0 gives the plain
-        softmax cross-entropy, and with it probabilities that are calibrated as those
-        of logistic regression are.
+    margin : float, default=0.0
+        How far the score of the true class must lead in eq. (3). 0 is the softmax
+        cross-entropy of logistic regression, whose probabilities are calibrated. The paper's
+        margin of 1 makes them too confident.
     fit_intercept : bool, default=True
         Whether every class has an intercept, which counts as no feature.
     class_weight : dict, "balanced" or None, default=None
@@ -267,7 +270,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         tol: float = 1e-4,
         refit_tol: float = 0.05,
         max_iter: int = 1000,
-        margin: float = 1.0,
+        margin: float = 0.0,
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
         validation_fraction: float | None = None,
@@ -348,7 +351,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         [3, 1]
         """
         exact = {"tol": 1e-6, "refit_tol": 1e-5, "max_iter": 100_000}
-        fixed = {"rule": "gradient", "alpha": 0.0, "fit_intercept": False}
+        fixed = {"rule": "gradient", "alpha": 0.0, "margin": 1.0, "fit_intercept": False}
         parameters = {**fixed, **exact, **parameters}
         return cls(n_features, pool=new_pool(pool).as_published(), solver=solver, **parameters)
 

@@ -102,6 +102,17 @@ class Gram:
         """Inner products of the last atom's columns with all columns, (new, old + new)."""
         return self._borders[-1]
 
+    @property
+    def matrix(self) -> Matrix:
+        """The whole matrix."""
+        n = self._borders[-1].shape[1] if self._borders else 0
+        matrix = np.zeros((n, n))
+        for border in self._borders:
+            height, stop = border.shape
+            matrix[stop - height : stop, :stop] = border
+            matrix[:stop, stop - height : stop] = border.T
+        return matrix
+
     def remove(self, place: int) -> Gram:
         """Remove the atom at that place; return the matrix as it was before."""
         before = copy(self)

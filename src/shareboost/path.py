@@ -129,6 +129,11 @@ class Path(ModelPath):
         return np.array([round_.cost for round_ in self])
 
     @property
+    def alphas(self) -> NDArray[np.float64]:
+        """Weight of the penalty in each round: what ``alpha="auto"`` came to."""
+        return np.array([round_.status.alpha for round_ in self])
+
+    @property
     def validation_scores(self) -> NDArray[np.float64]:
         """Held-out score after each round; NaN where no rows were held out."""
         return np.array([round_.validation for round_ in self])
@@ -198,8 +203,9 @@ class Path(ModelPath):
 
         ``atom`` came in first, by its ``score``, and is called ``name``; ``swaps`` were made
         then, as pairs (out, in), and ``atoms`` are all that were in use after them. ``cost``
-        is what was spent so far, ``validation`` the held-out score. ``iterations``,
-        ``gradient`` (that was left) and ``converged`` are those of the refit.
+        is what was spent so far, ``validation`` the held-out score. ``alpha`` (the weight of the
+        penalty), ``iterations``, ``gradient`` (that was left) and ``converged`` are those of the
+        refit.
         """
         pd = pandas_for("losses, scores, seconds and selected")
         return pd.DataFrame(
@@ -213,6 +219,7 @@ class Path(ModelPath):
                 "swaps": [round_.swaps for round_ in self],
                 "atoms": [round_.atoms for round_ in self],
                 "seconds": self.seconds,
+                "alpha": self.alphas,
                 "iterations": [round_.status.iterations for round_ in self],
                 "gradient": [round_.status.gradient for round_ in self],
                 "converged": [round_.status.converged for round_ in self],

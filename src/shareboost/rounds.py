@@ -63,7 +63,8 @@ class Run:
         """Return the round of no features: W = 0 but for the intercept. Step 1."""
         started = perf_counter()
         W = np.zeros((self.rows.n_classes, self.rows.n_columns))
-        W, status = self.refit(self.rows, W, self.stopping.finish_tol)
+        refit = self.refit.at(self.refit.guessed_alpha(self.rows))
+        W, status = refit(self.rows, W, self.stopping.finish_tol)
         return Round(-1, np.nan, W, status, perf_counter() - started)
 
     def resume(self, path: Path) -> Path:
@@ -130,9 +131,9 @@ class Run:
         """
         owned = self.selector.terms.owned
         if len(last.atoms) < len(owned):
-            return self.selector.given(owned[len(last.atoms)], last.W), last
+            return self.selector.given(self.refit, owned[len(last.atoms)], last.W), last
         while True:
-            best = self.selector.best(last.W)
+            best = self.selector.best(self.refit.at(last.status.alpha), last.W)
             if isinstance(best, StopReason):
                 return best, last
             if best.largest < self.stopping.tol:
@@ -145,7 +146,8 @@ class Run:
     def grown(self, last: Round, choice: Choice) -> Round:
         """Return the round after the last: one more atom, and the weights of all refit."""
         self.rows.append(choice.atom)  # step 5: I <- I + {r}
-        W, status = self.refit(self.rows, last.W, self.stopping.refit_to(choice.norm))  # step 6
+        tolerance = self.stopping.refit_to(choice.norm)
+        W, status = self.refit.adapted(self.rows, last.W, tolerance, last.status.alpha)  # step 6
         return Round(choice.atom, choice.score, W, status, last.seconds, self.rows.atoms)
 
     def finished(self, last: Round) -> Round:
@@ -172,7 +174,8 @@ class Run:
 
     def _exchanged(self, round_: Round, tolerance: float) -> Round:
         """Return the round of the atoms in the rows after exchanges of them."""
-        fit, swaps = exchange(self.selector, Fit(round_.W, round_.status), tolerance)
+        refit = self.refit.at(round_.status.alpha)
+        fit, swaps = exchange(self.selector, refit, Fit(round_.W, round_.status), tolerance)
         return replace(round_, W=fit.W, status=fit.status, atoms=self.rows.atoms, swaps=swaps)
 
     def after(self, last: Round) -> Round | None:
@@ -187,7 +190,7 @@ class Run:
         """The run without swaps, on rows of its own."""
         rows = self.rows.twin()
         selector = self.selector
-        own = Selector(rows, self.refit, selector.terms, selector.rule, selector.shortlist)
+        own = Selector(rows, selector.terms, selector.rule, selector.shortlist)
         return Run(rows, self.refit, self.stopping, own, held_out=self.held_out)
 
     def _better(self, one: Round, two: Round) -> bool:
@@ -201,7 +204,7 @@ class Run:
     def _tighter(self, round_: Round, tolerance: float) -> Round:
         """Return the round again, its weights refit to a smaller tolerance."""
         started = perf_counter()
-        W, status = self.refit(self.rows, round_.W, tolerance)
+        W, status = self.refit.at(round_.status.alpha)(self.rows, round_.W, tolerance)
         seconds = round_.seconds + perf_counter() - started
         return replace(round_, W=W, status=status, seconds=seconds)
 

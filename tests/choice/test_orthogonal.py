@@ -8,7 +8,7 @@ from every_pool import classifier, every_pool
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.choice.orthogonal import orthogonal_scores
+from shareboost.choice.second_order import by_class
 from shareboost.choice.select import MOST_COLUMNS
 from shareboost.losses import LogisticLoss
 from shareboost.path import StopReason
@@ -69,7 +69,7 @@ def test_scores_are_those_of_the_quadratic_model(pool, make, tolerance):
         W, _ = refit(rows, np.zeros((3, rows.n_columns)), tolerance)
         rows.evaluate(W, refit.loss)
         atoms = [atom for atom in range(pool.n_atoms_) if atom not in (1, 4)]
-        found = orthogonal_scores(rows, refit, W, atoms, {})
+        found = by_class(rows, refit, W, atoms, {}).scores()
         truth = []
         for atom in atoms:
             rows.append(atom)
@@ -88,7 +88,7 @@ def test_atoms_that_the_chosen_ones_span_score_nothing():
         rows.append(1)
         W, _ = refit(rows, np.zeros((3, 3)), 1e-3)
         rows.evaluate(W, refit.loss)
-        *others, mixed, copied = orthogonal_scores(rows, refit, W, [2, 3, 4, 5, 6, 7], {})
+        *others, mixed, copied = by_class(rows, refit, W, [2, 3, 4, 5, 6, 7], {}).scores()
     assert mixed == copied == 0.0
     assert min(others) > 0.0
 

@@ -34,6 +34,7 @@ STATUS: dict[str, tuple[type, ...]] = {
     "gradient": NUMBER,
     "tolerance": NUMBER,
     "advice": (str,),
+    "alpha": NUMBER,
 }
 # The kind and the number of axes of every array.
 KINDS = {

@@ -17,12 +17,12 @@ from ..pools.base import out_of_range
 from ..refit import Refit
 from ..rows import ByAtom, Rows, Totals, may_overflow
 from ..shard import CURVATURE, RESIDUAL, WEIGHT
-from .orthogonal import orthogonal_scores
+from .second_order import SecondOrder, by_class, shared
 from .terms import Terms
 from .trials import TRIALS, decreases
 
 # A rule scores every atom from sums over all rows, or the columns of a shortlist of so many atoms.
-SHORTLISTS = {"orthogonal": 100} | dict.fromkeys(TRIALS, 10)
+SHORTLISTS = {"orthogonal": 50} | dict.fromkeys(TRIALS, 10)
 # Of the orthogonal rule, if columns are slow to compute: with 5 templates it takes three times as
 # long as the gradient rule, with 100 eighty times.
 SLOW_SHORTLIST = 5
@@ -52,6 +52,7 @@ class _Scores:
     norms: Vector
     gains: Vector  # by the rule, or what a shortlist is made by
     listed: dict[int, float]  # gains of atoms that were in a shortlist
+    models: list[SecondOrder]  # quadratic ones that these were found by
 
 
 class Selector:
@@ -62,18 +63,15 @@ class Selector:
       gradient and h the loss's curvature in the weight of the centred column: the
       second-order estimate of what ``column`` gains.
     - ``orthogonal``: the l1 norm over classes for the part of the atom that the chosen
-      columns do not explain, for the atoms of the shortlist; see ``orthogonal``.
+      columns do not explain, for the atoms of the shortlist; see ``second_order``.
     - ``line_search``, ``column``, ``refit``: what the loss falls by in one step, for the
       atoms of the shortlist; see ``trials``.
 
     The shortlist holds the best atoms by their gradient; "auto" is ``SHORTLISTS``, None all.
     """
 
-    def __init__(
-        self, rows: Rows, refit: Refit, terms: Terms, rule: str, shortlist: int | str | None
-    ):
+    def __init__(self, rows: Rows, terms: Terms, rule: str, shortlist: int | str | None):
         self.rows = rows
-        self.refit = refit
         self.terms = terms
         self.rule = rule
         if isinstance(shortlist, str):
@@ -84,11 +82,11 @@ class Selector:
         self._centers: dict[int, Vector] = {}  # of the columns of atoms that were in a shortlist
         self._last: _Scores | None = None
 
-    def best(self, W: NDArray[np.float64]) -> Choice | StopReason:
+    def best(self, refit: Refit, W: NDArray[np.float64]) -> Choice | StopReason:
         """Return the atom to choose at W, (k, n_columns), or the reason why there is none."""
         chosen = self.rows.atoms
         affordable = self.terms.affordable(chosen)
-        found = self.ranked(W, 1, affordable)
+        found = self.ranked(refit, W, 1, affordable)
         if found:
             return found[0]
         left = self._open(chosen)
@@ -96,13 +94,15 @@ class Selector:
             return StopReason.EXHAUSTED
         return StopReason.NO_GAIN if (left & affordable).any() else StopReason.BUDGET
 
-    def ranked(self, W: NDArray[np.float64], n: int, affordable: NDArray[np.bool_]) -> list[Choice]:
+    def ranked(
+        self, refit: Refit, W: NDArray[np.float64], n: int, affordable: NDArray[np.bool_]
+    ) -> list[Choice]:
         """Return the n best of the affordable atoms, the best first.
 
         Among scores that are tied with the best, the lowest atom comes first.
         """
         chosen = self.rows.atoms
-        scores = self._scores(W)
+        scores = self._scores(refit, W)
         allowed = self._open(chosen) & affordable
         if not allowed.any():
             return []
@@ -115,11 +115,11 @@ class Selector:
         if self.rule in TRIALS:
             listed = best_places(worth, self.shortlist)
             gains = np.full_like(worth, -np.inf)
-            gains[listed] = self._listed(scores, listed)
+            gains[listed] = self._listed(refit, scores, listed)
             worth = gains / shares
             self._check_finite(worth)
         elif self.rule == "orthogonal":
-            worth = self._orthogonal(scores, worth, shares)
+            worth = self._orthogonal(refit, scores, worth, shares)
             self._check_finite(worth)
         first = contending(worth, self.rows.pool.rounding)[:1]
         if not first.size:
@@ -137,12 +137,12 @@ class Selector:
         if not worth.max() < np.inf:
             raise out_of_range(self.rows.pool, int(np.argmax(~(worth < np.inf))))
 
-    def given(self, atom: int, W: NDArray[np.float64]) -> Choice:
+    def given(self, refit: Refit, atom: int, W: NDArray[np.float64]) -> Choice:
         """Return the choice of an atom that was asked for, whose score nobody needs."""
         rows = self.rows
         rows.append(atom)
         width = rows.chosen[-1].scales.size
-        _, gradient = rows.evaluate(np.pad(W, ((0, 0), (0, width))), self.refit.loss)
+        _, gradient = rows.evaluate(np.pad(W, ((0, 0), (0, width))), refit.loss)
         norm = float(abs(gradient[:, -width:]).sum()) / rows.total_weight
         rows.remove(len(rows.chosen) - 1)
         return Choice(atom, np.nan, norm, norm)
@@ -157,17 +157,18 @@ class Selector:
         mask[list(chosen)] = False
         return mask
 
-    def _listed(self, scores: _Scores, atoms: NDArray[np.intp]) -> Vector:
+    def _listed(self, refit: Refit, scores: _Scores, atoms: NDArray[np.intp]) -> Vector:
         """Return the gains of the atoms of a shortlist, each computed once at a point."""
         new = [int(atom) for atom in atoms if int(atom) not in scores.listed]
         if new and self.rule == "orthogonal":
-            found = orthogonal_scores(self.rows, self.refit, scores.W, new, self._centers)
+            scores.models.append(by_class(self.rows, refit, scores.W, new, self._centers))
+            found = scores.models[-1].scores()
         else:
-            found = decreases(self.rows, self.refit, scores.W, new, self.rule)
+            found = decreases(self.rows, refit, scores.W, new, self.rule)
         scores.listed.update(zip(new, found, strict=True))
         return np.array([scores.listed[int(atom)] for atom in atoms])
 
-    def _orthogonal(self, scores: _Scores, worth: Vector, shares: Vector) -> Vector:
+    def _orthogonal(self, refit: Refit, scores: _Scores, worth: Vector, shares: Vector) -> Vector:
         """Return what the atoms of the shortlist are worth by the rule, and -inf for others.
 
         Atoms that the chosen columns span have nothing to give: if all of a shortlist are such,
@@ -183,23 +184,31 @@ class Selector:
             if n_fit < min(2, listed.size):
                 return worth
             listed = listed[:n_fit]
-            gains = self._listed(scores, listed)
+            gains = self._listed(refit, scores, listed)
             if (gains > 0.0).any():
                 found[listed] = np.where(gains > 0.0, gains, -np.inf) / shares[listed]
                 break
             worth[listed] = -np.inf
         return found
 
-    def _scores(self, W: NDArray[np.float64]) -> _Scores:
+    def _scores(self, refit: Refit, W: NDArray[np.float64]) -> _Scores:
         """Return the scores at W, those of last time if it is the same W."""
         if self._last is None or self._last.W is not W:
-            self.rows.evaluate(W, self.refit.loss)  # rho, left as residuals in the blocks
+            self.rows.evaluate(W, refit.loss)  # rho, left as residuals in the blocks
             if self.rule == "newton":
                 norms, gains = self._newton()
             else:
                 norms = gains = self._gradient()
-            self._last = _Scores(W, norms, gains, {})
+            self._last = _Scores(W, norms, gains, {}, [])
         return self._last
+
+    def second_order(self, refit: Refit, W: NDArray[np.float64], atom: int) -> SecondOrder:
+        """Return a quadratic model of the objective about W that has the atom as a candidate."""
+        for model in self._scores(refit, W).models:
+            if atom in model.atoms:
+                return model
+        self.rows.evaluate(W, refit.loss)
+        return shared(self.rows, refit, W, atom)
 
     def _gradient(self) -> Vector:
         """Return the l1 norm of every atom's part of the gradient of the average loss."""

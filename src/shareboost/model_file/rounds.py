@@ -17,7 +17,7 @@ from .errors import ModelFormatError
 from .fields import Fields, any_twice
 
 # What a round tells, by its name in the file: finite numbers, and numbers that may be NaN.
-FINITE = ("loss", "objective", "seconds", "cost")
+FINITE = ("loss", "objective", "alpha", "seconds", "cost")
 OPEN = ("score", "gradient", "tolerance", "validation")
 KEYS = (
     *FINITE,
@@ -37,7 +37,7 @@ def rounds_to_plain(rounds: list[Round]) -> dict[str, Any]:
     swaps = [swap for round_ in every for swap in round_.swaps]
 
     def floats(key: str) -> dict[str, Any]:
-        of_status = key in ("loss", "objective", "gradient", "tolerance")
+        of_status = key in ("loss", "objective", "gradient", "tolerance", "alpha")
         values = [getattr(round_.status if of_status else round_, key) for round_ in every]
         return to_plain(np.array(values), FLOATS)
 
@@ -120,6 +120,7 @@ def _statuses(fields: Fields, n: int, numbers: dict[str, list[float]]) -> list[S
             numbers["gradient"][i],
             numbers["tolerance"][i],
             advices[advice[i]],
+            numbers["alpha"][i],
         )
         for i in range(n)
     ]

@@ -225,7 +225,6 @@ class Columns(Pool):
         return data[:, columns].T
 
     def scales(self, atom: int) -> NDArray[np.float64]:
-        check_is_fitted(self)
         return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> ColumnFeatures:

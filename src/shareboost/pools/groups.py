@@ -160,7 +160,6 @@ class Groups(Pool):
         return self.columns_.gathered(data, self._members(atom))
 
     def scales(self, atom: int) -> NDArray[np.float64]:
-        check_is_fitted(self)
         return self.columns_.scale_[self._members(atom)]
 
     def features(self, atoms: Atoms) -> GroupFeatures:

@@ -248,7 +248,6 @@ class Pieces(Pool):
         return out
 
     def scales(self, atom: int) -> NDArray[np.float64]:
-        check_is_fitted(self)
         scales = np.full(self.centres_.shape[1] + 1, self.piece_scale_[atom])
         if self.form == "smooth":
             scales[:-1] *= self.coordinates_.unit

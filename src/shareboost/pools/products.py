@@ -251,7 +251,6 @@ class Products(Pool):
         return self.features([atom]).columns(data).T
 
     def scales(self, atom: int) -> NDArray[np.float64]:
-        check_is_fitted(self)
         return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> ProductFeatures:

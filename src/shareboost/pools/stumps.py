@@ -310,7 +310,6 @@ class Stumps(Pool):
         return (codes <= place).astype(self.dtype_)[np.newaxis]
 
     def scales(self, atom: int) -> NDArray[np.float64]:
-        check_is_fitted(self)
         return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> StumpFeatures:

@@ -312,7 +312,6 @@ class Templates(Pool):
         return out
 
     def scales(self, atom: int) -> NDArray[np.float64]:
-        check_is_fitted(self)
         return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> TemplateFeatures:

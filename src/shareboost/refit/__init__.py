@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..losses import Loss
-from ..penalties import Penalty
+from ..penalties import Frobenius, Penalty
 from ..places.base import Array
 from ..rows import Rows, may_overflow
+from .evidence import evidence_alpha
 from .lbfgs import lbfgs
 from .nesterov import nesterov
 from .newton import newton
 from .objective import Evaluation, Objective
 from .surrogate import surrogate
 
-# alpha="auto" is this times the number of weights per row; docs/defaults.md has the evidence.
+# The first guess of alpha="auto" is this times the number of weights per row. For other penalties
+# than Frobenius' it is the last one too.
 AUTO_ALPHA = 0.002
+# A refit is repeated until it supports its own alpha within this factor, at most so many times.
+CLOSE_ALPHA = 1.25
+MOST_UPDATES = 8
 
 
 def auto_factor(alpha: str) -> float:
@@ -59,6 +64,7 @@ class Status:
     gradient: float  # largest l1 norm, over classes and columns, of a chosen atom's gradient
     tolerance: float
     advice: str  # what to change if that was not reached
+    alpha: float  # weight of the penalty
 
     @property
     def converged(self) -> bool:
@@ -70,10 +76,8 @@ class Status:
 class Refit:
     """What is minimised and how: F(W) = L(W) + alpha * penalty(W).
 
-    ``alpha="auto"`` is ``AUTO_ALPHA * k * t / m``, and ``"c*auto"`` c times that. Here t is the
-    number of chosen columns and m the sum of the rows' weights as they were given, so that k t / m
-    is the number of weights per row, on which Theorem 1's bound depends. A row of weight 2 counts
-    as two rows.
+    ``alpha="auto"`` is found by ``adapted``: see ``evidence``. It depends on the number of rows,
+    which is the sum of their weights as they were given: a row of weight 2 counts as two rows.
     """
 
     loss: Loss
@@ -85,12 +89,48 @@ class Refit:
 
     def objective(self, rows: Rows, W: Array, goal: float = np.inf) -> Objective:
         """Return F over the columns that are chosen now, in coordinates that suit W."""
-        alpha = self.alpha
-        if isinstance(alpha, str):
-            n_weights = rows.n_classes * (rows.n_columns - rows.intercept)
-            constant = AUTO_ALPHA * auto_factor(alpha)
-            alpha = constant * n_weights / (self.weight_unit * rows.total_weight)
-        return Objective(rows, self.loss, self.penalty, alpha, W, goal)
+        assert not isinstance(self.alpha, str)
+        return Objective(rows, self.loss, self.penalty, self.alpha, W, goal)
+
+    def at(self, alpha: float) -> Refit:
+        """Return the same with this weight of the penalty."""
+        return replace(self, alpha=alpha)
+
+    def guessed_alpha(self, rows: Rows) -> float:
+        """Return the weight of the penalty before any weights are known."""
+        if not isinstance(self.alpha, str):
+            return self.alpha
+        n_weights = rows.n_classes * max(1, rows.n_columns - rows.intercept)
+        n_rows = self.weight_unit * rows.total_weight
+        return AUTO_ALPHA * auto_factor(self.alpha) * n_weights / n_rows
+
+    def adapted(
+        self, rows: Rows, W: NDArray[np.float64], tolerance: float, alpha: float
+    ) -> tuple[NDArray[np.float64], Status]:
+        """Return what a call returns, with the weight of the penalty that the result supports.
+
+        The search begins with ``alpha``.
+        """
+        iterations = 0
+        for _ in range(MOST_UPDATES):
+            W, status = self.at(alpha)(rows, W, tolerance)
+            iterations += status.iterations
+            supported = self._supported(rows, W, alpha)
+            if max(supported, alpha) <= CLOSE_ALPHA * min(supported, alpha):
+                break
+            alpha = supported
+        return W, replace(status, iterations=iterations)
+
+    def _supported(self, rows: Rows, W: NDArray[np.float64], alpha: float) -> float:
+        """Return the weight of the penalty that W supports; ``alpha`` where it tells nothing."""
+        if not isinstance(self.alpha, str):
+            return alpha
+        if not isinstance(self.penalty, Frobenius):
+            return self.guessed_alpha(rows)
+        rows.evaluate(W, self.loss)
+        n_rows = self.weight_unit * rows.total_weight / auto_factor(self.alpha)
+        found = evidence_alpha(rows, W, n_rows)
+        return alpha if found is None else found
 
     @may_overflow
     def __call__(
@@ -116,7 +156,9 @@ class Refit:
             )
         advice = self._advice(iterations, rows.pool.dtype_)
         weights = rows.place.numpy(end.W)
-        return weights, Status(end.loss, end.value, iterations, end.reached, tolerance, advice)
+        return weights, Status(
+            end.loss, end.value, iterations, end.reached, tolerance, advice, objective.alpha
+        )
 
     def _advice(self, iterations: int, dtype: np.dtype[Any]) -> str:
         if iterations >= self.max_iter:

@@ -148,7 +148,7 @@ class ShareBoostCV(Predictor):
         tol: float = 1e-4,
         refit_tol: float = 0.05,
         max_iter: int = 1000,
-        margin: float = 1.0,
+        margin: float = 0.0,
         fit_intercept: bool = True,
         class_weight: dict[Any, float] | str | None = None,
         device: Any = None,

@@ -175,7 +175,7 @@ class OneVsRestGreedyClassifier(Rival):
         terms = Terms(np.ones(pool.n_atoms_))
 
         def new_run(rows: Rows) -> Run:
-            selector = Selector(rows, refit, terms, self.rule, self.shortlist)
+            selector = Selector(rows, terms, self.rule, self.shortlist)
             return Run(rows, refit, stopping, selector)
 
         return ClassTurns(
