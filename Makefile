@@ -69,12 +69,14 @@ install: .venv/installed-test
 # The tables of docs/defaults.md, choosing.md, export.md and rivals.md.
 evidence: .venv/installed-bench
 	$(BIN)/python benchmarks/defaults.py
-	$(BIN)/python benchmarks/penalty.py
+	$(BIN)/python benchmarks/penalty.py --out docs/penalty.csv --figure docs/reliability-diagrams.svg
 	$(BIN)/python benchmarks/pool_defaults.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/export.py
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0 lightgbm
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0 \
+		lightgbm mrmr_selection scanpy scGeneFit
 	$(BIN)/python benchmarks/choosing.py
+	$(BIN)/python benchmarks/genes.py --out docs/genes.csv
 	$(BIN)/python benchmarks/rivals.py --adelie .venv/older/bin/python
 
 # docs/paper: the paper's figures and tables. Parts that are there already are not measured again.

@@ -44,8 +44,8 @@ def fitted_model(digits):
     @cache
     def fitted(name):
         X, y = digits
-        clf = ShareBoostClassifier(12, pool=ALL_POOLS[name], rule="gradient", alpha=1e-3)
-        return clf.fit(X[:500], y[:500])
+        settings = {"rule": "gradient", "alpha": 1e-3, "margin": 1.0}
+        return ShareBoostClassifier(12, pool=ALL_POOLS[name], **settings).fit(X[:500], y[:500])
 
     return fitted
 

@@ -30,8 +30,9 @@ def test_products_equal_their_explicit_matrix_on_pendigits(data_set):
     data = data_set("pendigits")
     i, j = np.triu_indices(16, 1)
     matrix = data.X_train[:, i].astype(np.float32) * data.X_train[:, j].astype(np.float32)
-    explicit = ShareBoostClassifier(10, refit_tol=1e-3).fit(matrix, data.y_train)
-    implicit = ShareBoostClassifier(10, pool=Products(), refit_tol=1e-3)
+    settings = {"margin": 1.0, "refit_tol": 1e-3}
+    explicit = ShareBoostClassifier(10, **settings).fit(matrix, data.y_train)
+    implicit = ShareBoostClassifier(10, pool=Products(), **settings)
     implicit.fit(data.X_train, data.y_train)
     assert np.array_equal(implicit.selected_, explicit.selected_)
     assert np.allclose(implicit.path_.losses, explicit.path_.losses, rtol=1e-3)

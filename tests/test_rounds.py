@@ -16,11 +16,9 @@ from shareboost.pools import Columns
 
 def exact(n_features, scale="deviation", **parameters):
     """A classifier that follows Algorithm 1 to the letter: refits to the minimum."""
-    return ShareBoostClassifier(
-        n_features,
-        pool=Columns(scale),
-        **{"rule": "gradient", "refit_tol": 1e-5, "tol": 1e-7, "max_iter": 5000, **parameters},
-    )
+    settings = {"rule": "gradient", "margin": 1.0}
+    settings |= {"refit_tol": 1e-5, "tol": 1e-7, "max_iter": 5000}
+    return ShareBoostClassifier(n_features, pool=Columns(scale), **settings | parameters)
 
 
 @covering(
@@ -125,7 +123,7 @@ def test_every_round_decreases_the_loss_as_the_key_lemma_promises(seed, intercep
 
 
 def test_losses_fall_with_every_round(digits):
-    losses = ShareBoostClassifier(30).fit(*digits).path_.losses
+    losses = ShareBoostClassifier(30, alpha=3e-5).fit(*digits).path_.losses
     assert (np.diff(losses) < 0).all()
 
 
@@ -185,7 +183,7 @@ def first_norms(X, y):
 
 def test_the_refit_of_an_included_column_is_as_tight_as_its_own_norm_asks(problem):
     X, y = problem
-    clf = ShareBoostClassifier(1, include=[3], tol=1e-6).fit(X, y)
+    clf = ShareBoostClassifier(1, include=[3], margin=1.0, tol=1e-6).fit(X, y)
     wanted = clf.refit_tol * first_norms(X, y)[3]
     assert clf.path_.rounds[0].status.tolerance == pytest.approx(wanted, rel=1e-3)
 
@@ -195,8 +193,8 @@ def test_a_run_goes_on_while_any_column_has_something_to_gain(problem):
     X, y = problem
     norms = first_norms(X, y)
     cheap, tol = norms.argmin(), 0.5 * (norms.min() + norms.max())
-    clf = ShareBoostClassifier(1, costs=np.where(np.arange(12) == cheap, 1e-3, 1.0), tol=tol)
-    clf.fit(X, y)
+    costs = np.where(np.arange(12) == cheap, 1e-3, 1.0)
+    clf = ShareBoostClassifier(1, costs=costs, margin=1.0, tol=tol).fit(X, y)
     assert clf.selected_.tolist() == [cheap]
     assert clf.path_.scores[0] < tol
 
@@ -206,11 +204,11 @@ def test_columns_that_may_not_be_chosen_do_not_keep_a_run_going(problem):
     norms = first_norms(X, y)
     order = np.argsort(norms)
     tol = norms[order[5:7]].mean()
-    clf = ShareBoostClassifier(1, exclude=order[6:].tolist(), tol=tol).fit(X, y)
+    clf = ShareBoostClassifier(1, exclude=order[6:].tolist(), margin=1.0, tol=tol).fit(X, y)
     assert clf.path_.stop_reason == StopReason.NO_GAIN
     assert len(clf.path_) == 0
     dear = np.where(norms > tol, 9.0, 1.0)
-    clf = ShareBoostClassifier(None, costs=dear, budget=8.0, tol=tol).fit(X, y)
+    clf = ShareBoostClassifier(None, costs=dear, budget=8.0, margin=1.0, tol=tol).fit(X, y)
     assert clf.path_.stop_reason == StopReason.NO_GAIN
     assert len(clf.path_) == 0
 

@@ -81,7 +81,7 @@ def test_a_rule_chooses_and_scores_as_its_definition_does(rule, make):
     weight = np.random.default_rng(0).uniform(0.5, 2, size=90)
     step = Step(X, y, weight)
     truth = np.array([getattr(step, rule)(j) for j in range(6)])
-    clf = ShareBoostClassifier(1, rule=rule, shortlist=None, alpha=0)
+    clf = ShareBoostClassifier(1, rule=rule, shortlist=None, alpha=0, margin=1.0)
     clf.fit(make(X), y, sample_weight=weight)
     assert clf.selected_[0] == truth.argmax()
     assert clf.path_.scores[0] == pytest.approx(truth.max(), rel=1e-4)
@@ -92,7 +92,7 @@ def test_newton_without_an_intercept_takes_columns_as_they_are():
     X = X + np.array([0, 4, 1, 0, -2, 0])
     step = Step(X, y, np.ones(90), intercept=False)
     truth = np.array([step.newton(j) for j in range(6)])
-    clf = ShareBoostClassifier(1, rule="newton", fit_intercept=False).fit(X, y)
+    clf = ShareBoostClassifier(1, rule="newton", fit_intercept=False, margin=1.0).fit(X, y)
     assert clf.selected_[0] == truth.argmax()
     assert clf.path_.scores[0] == pytest.approx(truth.max(), rel=1e-6)
 

@@ -69,7 +69,7 @@ def assert_alike(found, truth, X):
 
 def assert_parity(device, X, y, fit=None, rows=None, **parameters):
     """Fit with and without the device; return both."""
-    fixed = {"n_features": 6, "rule": "gradient", "alpha": 1e-3, "refit_tol": TIGHT}
+    fixed = {"n_features": 6, "rule": "gradient", "alpha": 1e-3, "margin": 1.0, "refit_tol": TIGHT}
     settings = fixed | parameters
     truth = ShareBoostClassifier(**settings).fit(X, y, **(fit or {}))
     found = ShareBoostClassifier(**settings, device=device).fit(X, y, **(fit or {}))
@@ -211,7 +211,7 @@ def test_large_integers_keep_their_digits(device, data):
     X, y = data[0].astype(np.int64) + 2**40, data[1]
     found, _ = assert_parity(device, X, y, n_features=4)
     plain = ShareBoostClassifier(
-        4, rule="gradient", alpha=1e-3, refit_tol=TIGHT, device=device
+        4, rule="gradient", alpha=1e-3, margin=1.0, refit_tol=TIGHT, device=device
     ).fit(data[0], y)
     assert np.array_equal(found.selected_, plain.selected_)
 

@@ -17,9 +17,9 @@ GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 )
 def test_a_group_is_chosen_whole_by_its_columns_norms(problem, make, choice):
     X, y = problem
-    clf = ShareBoostClassifier(2, groups=GROUPS, group_choice=choice, alpha=0, rule="gradient").fit(
-        make(X), y
-    )
+    clf = ShareBoostClassifier(
+        2, groups=GROUPS, group_choice=choice, alpha=0, rule="gradient", margin=1.0
+    ).fit(make(X), y)
     Z = X / X.std(axis=0)
     W = naive.refit(Z[:, []], y, np.ones(150), 4, 1.0, 0.0, True)
     norms = naive.column_norms(

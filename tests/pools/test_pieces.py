@@ -50,7 +50,7 @@ def test_a_run_equals_the_naive_reference_on_explicit_pieces(form):
     pool = Pieces(8, 5, form=form)
     chosen, losses = group_run(pool, X, y, 4, 1e-3)
     clf = ShareBoostClassifier(
-        4, pool=pool, rule="gradient", alpha=1e-3, refit_tol=1e-4, tol=1e-6
+        4, pool=pool, rule="gradient", alpha=1e-3, margin=1.0, refit_tol=1e-4, tol=1e-6
     ).fit(X, y)
     assert clf.selected_.tolist() == chosen
     assert np.allclose(clf.path_.losses, losses, rtol=1e-4)

@@ -38,7 +38,8 @@ def test_a_run_equals_the_naive_reference_on_explicit_products(problem, make, sc
     pool = Products(squares=True, linear=True, scale=scale)
     P = np.vstack(explicit(pool.fit(X), X, X)).T
     chosen, losses = naive.shareboost(P, y, 5, alpha=1e-4, scale=scale)
-    clf = ShareBoostClassifier(5, pool=pool, rule="gradient", alpha=1e-4, refit_tol=1e-4, tol=1e-6)
+    settings = {"rule": "gradient", "margin": 1.0, "refit_tol": 1e-4, "tol": 1e-6}
+    clf = ShareBoostClassifier(5, pool=pool, alpha=1e-4, **settings)
     clf.fit(make(X), y)
     assert clf.selected_.tolist() == chosen
     assert np.allclose(clf.path_.losses, losses, rtol=1e-5)

@@ -116,7 +116,8 @@ def test_a_run_equals_the_naive_reference_on_explicit_stumps(problem, max_bins, 
     pool = Stumps(max_bins, scale="none")
     explicit_stumps = np.vstack(explicit(pool.fit(X), X, X)).T
     chosen, losses = naive.shareboost(explicit_stumps, y, 5, alpha=1e-3, scale="none")
-    clf = ShareBoostClassifier(5, pool=pool, rule="gradient", alpha=1e-3, refit_tol=1e-3, tol=1e-5)
+    settings = {"rule": "gradient", "margin": 1.0, "refit_tol": 1e-3, "tol": 1e-5}
+    clf = ShareBoostClassifier(5, pool=pool, alpha=1e-3, **settings)
     clf.fit(make(X), y)
     assert clf.selected_.tolist() == chosen
     assert np.allclose(clf.path_.losses, losses, rtol=1e-4)

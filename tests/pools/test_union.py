@@ -16,7 +16,7 @@ def test_one_run_chooses_among_all_pools():
     scores = np.stack([3 * (X[:, 0] > 0.5), 2 * X[:, 1] * X[:, 2], 2 * X[:, 3]], axis=1)
     y = (scores + 0.1 * rng.gumbel(size=(600, 3))).argmax(axis=1)
     pool = Union([Columns(), Stumps(), Products()])
-    clf = ShareBoostClassifier(3, pool=pool).fit(X, y)
+    clf = ShareBoostClassifier(3, pool=pool, margin=1.0).fit(X, y)
     kinds = {name.split(":")[0] for name in clf.get_feature_names_out()}
     assert kinds == {"columns", "stumps", "products"}
     assert "products: x1 · x2" in clf.get_feature_names_out()

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
 from shareboost.refit import AUTO_ALPHA, CLOSE_ALPHA
-from shareboost.refit.evidence import MOST_COLUMNS
+from shareboost.refit.evidence import LEAST, MOST_COLUMNS
 
 EXACT = {"refit_tol": 1e-3, "tol": 1e-6}
 
@@ -67,6 +67,23 @@ def test_features_that_say_nothing_get_a_strong_but_finite_penalty():
     ordinary = ShareBoostClassifier(10, margin=0.0).fit(X, X[:, :3].argmax(axis=1))
     assert 10 * ordinary.path_.alphas[-1] < clf.path_.alphas[-1] < 1.0
     assert clf.predict_proba(X).max() < 0.8
+
+
+def test_no_weight_is_too_small_for_refits_in_float32():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20_000, 4)).astype(np.float32)
+    y = (9 * X + rng.gumbel(size=X.shape)).argmax(axis=1)
+    assert ShareBoostClassifier(4).fit(X, y).path_.alphas[-1] == LEAST
+
+
+def test_a_pair_of_columns_that_say_nothing_alone_is_not_shrunk_away():
+    rng = np.random.default_rng(0)
+    first, noise = rng.normal(size=(2, 2000))
+    X = np.column_stack([first, first + 0.01 * noise])
+    y = (noise > 0).astype(int)
+    clf = ShareBoostClassifier(2).fit(X, y)
+    assert clf.path_.alphas[0] > 0.01
+    assert clf.score(X, y) > 0.95
 
 
 def test_separated_classes_have_finite_weights():

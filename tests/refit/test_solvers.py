@@ -175,7 +175,7 @@ def test_a_refit_that_rounding_ends_does_not_ask_for_more_iterations(problem, dt
 
 def test_a_gradient_of_just_the_tolerance_has_converged():
     assert Status(1.0, 1.0, 3, 0.5, 0.5, "", 0.0).converged
-    assert not Status(1.0, 1.0, 3, 0.5, 0.49, "").converged
+    assert not Status(1.0, 1.0, 3, 0.5, 0.49, "", 0.0).converged
 
 
 class Quadratic:

@@ -128,7 +128,7 @@ def test_every_feature_of_a_refit_has_weights(digits, norm):
 def test_a_refit_may_have_shareboosts_penalty(problem):
     X, y = problem
     clf = MixedNormClassifier(alpha=0.08, refit=True, refit_alpha=1e-2).fit(X, y)
-    share = ShareBoostClassifier(20, alpha=1e-2, tol=1e-7).fit(X[:, clf.selected_], y)
+    share = ShareBoostClassifier(20, alpha=1e-2, margin=1.0, tol=1e-7).fit(X[:, clf.selected_], y)
     assert np.allclose(
         clf.decision_function(X), share.decision_function(X[:, clf.selected_]), atol=1e-3
     )
@@ -151,7 +151,7 @@ def test_a_refit_follows_features_that_leave():
     assert any(one - two for one, two in pairwise(sets))
     for step in clf.path_.steps[1:]:
         others = list(set(range(8)) - set(step.atoms))
-        again = ShareBoostClassifier(8, alpha=0.0, tol=1e-6, exclude=others).fit(X, y)
+        again = ShareBoostClassifier(8, alpha=0.0, margin=1.0, tol=1e-6, exclude=others).fit(X, y)
         assert step.loss == pytest.approx(again.path_.losses[-1], abs=1e-6)
 
 

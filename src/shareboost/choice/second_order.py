@@ -74,6 +74,7 @@ class SecondOrder:
         left = self._left(self.explained, own)
         return left + self.own_ridge * np.eye(own.shape[1])
 
+    @may_overflow
     def scores(self) -> list[float]:
         r"""Return, for each atom, the sum over classes of :math:`\sqrt{g^T S^{-1} g}`.
 

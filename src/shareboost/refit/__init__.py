@@ -14,7 +14,7 @@ from ..losses import Loss
 from ..penalties import Frobenius, Penalty
 from ..places.base import Array
 from ..rows import Rows, may_overflow
-from .evidence import evidence_alpha
+from .evidence import MOST_COLUMNS, evidence_alpha
 from .lbfgs import lbfgs
 from .nesterov import nesterov
 from .newton import newton
@@ -27,6 +27,8 @@ AUTO_ALPHA = 0.002
 # A refit is repeated until it supports its own alpha within this factor, at most so many times.
 CLOSE_ALPHA = 1.25
 MOST_UPDATES = 8
+# Features that said nothing got a weight above this. It would hide what they say with another one.
+STRONG_ALPHA = 1e-2
 
 
 def auto_factor(alpha: str) -> float:
@@ -111,6 +113,8 @@ class Refit:
 
         The search begins with ``alpha``.
         """
+        if alpha > STRONG_ALPHA and rows.n_columns <= MOST_COLUMNS:
+            alpha = self.guessed_alpha(rows)
         iterations = 0
         for _ in range(MOST_UPDATES):
             W, status = self.at(alpha)(rows, W, tolerance)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from ..rows import Rows
 
 # With more columns than this the eigenvalues would take longer than the refit.
 MOST_COLUMNS = 512
-STEPS = 50
+# With less, refits of columns that are nearly collinear end above their tolerance in float32.
+LEAST = 1e-5
 
 
 def evidence_alpha(rows: Rows, W: NDArray[np.float64], n_rows: float) -> float | None:
@@ -24,7 +26,7 @@ def evidence_alpha(rows: Rows, W: NDArray[np.float64], n_rows: float) -> float |
     that the rows determine. It is computed from one curvature for all classes times the
     eigenvalues of the Gram matrix; a softmax of k classes leaves k - 1 of them free.
 
-    None where W says nothing: it is zero, or has too many columns.
+    It is at least ``LEAST``. None where W says nothing: it is zero, or has too many columns.
     """
     first = int(rows.intercept)
     size = float(np.sum(W[:, first:] ** 2))
@@ -38,16 +40,14 @@ def evidence_alpha(rows: Rows, W: NDArray[np.float64], n_rows: float) -> float |
     matrix = rows.place.numpy(rows.gram.matrix)[first:, first:]
     values = mean * np.maximum(np.linalg.eigvalsh(matrix), 0.0)
     most = 0.5 * float(values.mean())  # as curved as the loss itself
-    low, high = most * 1e-12, most
-    if not high > 0.0:
+    if not most > 0.0:
         return None
 
     def excess(alpha: float) -> float:
         return 2.0 * n_rows * alpha * size - free * float(np.sum(values / (values + 2.0 * alpha)))
 
-    if excess(high) < 0.0:
-        return high
-    for _ in range(STEPS):
-        middle = float(np.sqrt(low * high))
-        low, high = (middle, high) if excess(middle) < 0.0 else (low, middle)
-    return high
+    if most <= LEAST or excess(LEAST) >= 0.0:
+        return LEAST
+    if excess(most) <= 0.0:
+        return most
+    return float(brentq(excess, LEAST, most, xtol=1e-3 * LEAST))
