@@ -81,7 +81,7 @@ evidence: .venv/installed-bench
 
 # docs/paper: the paper's figures and tables. Parts that are there already are not measured again.
 paper: .venv/installed-test
-	$(BIN)/shareboost reproduce all --out docs/paper
+	$(BIN)/python -m paper all --out docs/paper
 
 # docs/benchmarks.md: speed beside peers and limits. The quick form takes less than 5 minutes.
 BENCH := $(BIN)/python benchmarks/bench.py --older .venv/older/bin/python

@@ -28,7 +28,7 @@ from speed.measure import first_uses, run_alone, run_limit, run_match
 from speed.plan import LIMITS, OLDER, matches
 from speed.report import growth_plot, machine, written
 
-from shareboost.experiments.provenance import revision
+from paper.provenance import revision
 
 DOCS = Path(__file__).parent.parent / "docs"
 BEGIN, END = "<!-- measured -->\n", "<!-- end -->\n"

@@ -15,10 +15,10 @@ from time import perf_counter
 
 import numpy as np
 
+from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
 from shareboost.checkpoints.saved_run import SavedRun
 from shareboost.datasets import load_dataset
-from shareboost.experiments.provenance import stamp
 from shareboost.pools import Templates
 
 

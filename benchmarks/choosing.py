@@ -64,9 +64,9 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_sp
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
-from shareboost.experiments.provenance import stamp
 from shareboost.pools import Columns
 from shareboost.rivals import MixedNormClassifier
 

@@ -20,9 +20,9 @@ from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.model_selection import train_test_split
 
+from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
-from shareboost.experiments.provenance import stamp
 from shareboost.pools import Columns
 
 BUDGETS = (5, 10, 20, 40)

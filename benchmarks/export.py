@@ -26,9 +26,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
+from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
-from shareboost.experiments.provenance import stamp
 from shareboost.export import cost_report, quantization_loss, to_c, to_onnx
 from shareboost.pools import Templates
 

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
 from shareboost.choice.select import Selector
 from shareboost.datasets import deform, load_dataset
-from shareboost.experiments.provenance import stamp
 from shareboost.pools import Pieces, Templates
 from shareboost.refit import Refit
 

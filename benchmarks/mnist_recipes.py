@@ -4,7 +4,7 @@
 
 The training set is cut into six parts of 10,000; a recipe is trained on all but one and makes its
 errors on that. What is in the file already is not measured again. Prints one Markdown table. The
-recipes in use are in shareboost.experiments.mnist_recipes. Needs MNIST (see
+recipes in use are in paper.mnist_recipes. Needs MNIST (see
 shareboost.datasets.load_dataset) and, for most recipes, a GPU.
 """
 
@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
+from paper import Lab
+from paper.learned_templates import Lessons
+from paper.mnist_recipes import BEYOND, Recipe, parts
+from paper.provenance import stamp
 from shareboost.datasets import load_dataset
-from shareboost.experiments import Lab
-from shareboost.experiments.learned_templates import Lessons
-from shareboost.experiments.mnist_recipes import BEYOND, Recipe, parts
-from shareboost.experiments.provenance import stamp
 
 HELD_OUT = 10_000
 ROUNDS = (75, 150, 305)

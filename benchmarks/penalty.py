@@ -34,9 +34,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from paper.provenance import stamp
 from shareboost import ShareBoostClassifier, refit
 from shareboost.datasets import load_dataset
-from shareboost.experiments.provenance import stamp
 from shareboost.pools import Pieces, Templates
 
 BUDGETS = (5, 10, 20, 50)

@@ -15,9 +15,9 @@ from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.model_selection import StratifiedShuffleSplit
 
+from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
-from shareboost.experiments.provenance import stamp
 from shareboost.pools import Pieces, Stumps, Templates
 
 

@@ -20,10 +20,10 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_info
 
+from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
 from shareboost.comparison import error_curve
 from shareboost.datasets import load_dataset
-from shareboost.experiments.provenance import stamp
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
 from shareboost.rivals.norms import NORMS
 

@@ -30,7 +30,7 @@ from scaling_parts import TITLES, block_costs, cluster_costs
 from scipy.optimize import nnls
 from threadpoolctl import threadpool_limits
 
-from shareboost.experiments.provenance import stamp
+from paper.provenance import stamp
 
 
 @contextmanager

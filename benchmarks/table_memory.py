@@ -20,7 +20,7 @@ from time import perf_counter
 
 import numpy as np
 
-from shareboost.experiments.provenance import stamp
+from paper.provenance import stamp
 
 COMMAND = [sys.executable, "-c", "from shareboost.command import app; app()"]
 COMMANDS = ("fit", "predict", "report", "fit --test")

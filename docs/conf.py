@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import shareboost
-from shareboost.experiments import NAMES
+from paper import NAMES
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 

@@ -1,11 +1,11 @@
 """Rows of experiments as the paper claims them, but for what is changed."""
 
+from paper.both_examples import L1, L2, MIXED, SHARE
+from paper.redundant_blocks import BITS, EVEN, FIXED, GROWING
+from paper.shared_bits import MIXED_SCALED, SHARE_RAW
+from paper.sparsity_guarantee import DENSE
+from paper.sparsity_guarantee import MIXED as MIXED_STARS
 from shareboost.bounds import generalization_gap
-from shareboost.experiments.both_examples import L1, L2, MIXED, SHARE
-from shareboost.experiments.redundant_blocks import BITS, EVEN, FIXED, GROWING
-from shareboost.experiments.shared_bits import MIXED_SCALED, SHARE_RAW
-from shareboost.experiments.sparsity_guarantee import DENSE
-from shareboost.experiments.sparsity_guarantee import MIXED as MIXED_STARS
 
 START = 3.0  # the loss without features
 

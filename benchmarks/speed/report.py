@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from shareboost.experiments.provenance import processor
+from paper.provenance import processor
 
 from .plan import LIMITS
 

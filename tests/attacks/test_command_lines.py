@@ -82,7 +82,6 @@ COMMANDS = {
         },
     ),
     "demo": ([], {"--features": ["0", "-1", "x"], "--out": ["missing/new", "folder"]}),
-    "reproduce": ([["missing", "", "alle"]], {"--quick": None, "--out": ["new"]}),
     "nothing": ([], {"--out": OUTPUTS}),
 }
 NEEDED = {"fit": ["--target", "--out"], "export": ["--to", "--out"], "report": ["--data", "--out"]}
@@ -111,7 +110,7 @@ def command_line(rng):
             case 4:
                 words = [str(word) for word in rng.permutation(words)]
     # What takes long is not tried.
-    if name in ("demo", "reproduce") and not set(words) & {"missing", "missing/new", "folder"}:
+    if name == "demo" and not set(words) & {"missing", "missing/new", "folder"}:
         words += ["--nothing"]
     return [name, *words]
 

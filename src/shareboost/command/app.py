@@ -13,7 +13,7 @@ from .errors import OneLineErrors
 class Commands(OneLineErrors):
     """The commands, in the order in which people meet them."""
 
-    ORDER = ("demo", "fit", "predict", "path", "explain", "report", "export", "info", "reproduce")
+    ORDER = ("demo", "fit", "predict", "path", "explain", "report", "export", "info")
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands as --help lists them."""
