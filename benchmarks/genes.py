@@ -32,8 +32,8 @@ from joblib import Parallel, delayed
 from penalty import cells, judged, row, tuned
 from sklearn.model_selection import train_test_split
 
+from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
-from shareboost.experiments.provenance import stamp
 
 BUDGETS = (10, 25, 50, 100)
 SPLITS = 5
