@@ -97,7 +97,7 @@ def error_curve(
     >>> curve.n_features
     array([1, 2, 3, 4, 5])
     >>> curve.features_needed(error=0.1)
-    3
+    2
     """
     labels = labels_of_rows(clf, X, y)
     weight = sample_weights(on_host(sample_weight), X)
