@@ -144,8 +144,8 @@ def bandwidth(device: str) -> Figures:
     """Return the speed of a selection among 360,000 x 16,000 codes beside that of a copy."""
     import torch
 
-    from shareboost.on_device import Device
-    from shareboost.on_device.templates import DeviceImages, DeviceTemplates
+    from shareboost.backends.torch import Device
+    from shareboost.backends.torch.templates import DeviceImages, DeviceTemplates
 
     place = Device(torch.device(device))
     form = DeviceTemplates.of(Templates(), place)

@@ -4,8 +4,8 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from shareboost.backends import numpy as host_module
 from shareboost.losses import BinaryLogisticLoss, LogisticLoss
-from shareboost.places import host as host_module
 from shareboost.pools import Columns
 from shareboost.rows import Rows
 

@@ -8,15 +8,15 @@ import numpy as np
 import scipy.special
 from numpy.typing import NDArray
 
+from .backends import is_device_array, place_of
 from .model import Model
-from .places import is_device_array, place_of
 
 
 def given_back(result: Any, X: Any) -> Any:
     """Return a result as an array of X's kind: NumPy's, or where X is that of a device, that."""
     if not is_device_array(X):
         return result
-    from .on_device.tensors import like
+    from .backends.torch.tensors import like
 
     return like(result, X)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .places import is_spread
+from .backends import is_spread
 from .validation import is_number
 
 

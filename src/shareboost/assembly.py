@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .backends import Place
 from .checkpoints.identity import identity_of
 from .checkpoints.saved_run import SavedRun
 from .choice.select import Selector
@@ -15,7 +16,6 @@ from .choice.terms import Terms
 from .choice.wishes import Grouping, Prices, Wishes, checked_wishes
 from .losses import LogisticLoss
 from .penalties import PENALTIES
-from .places import Place
 from .pools import Pool
 from .refit import Refit
 from .rounds import Run, Stopping

@@ -18,6 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import assembly, warm_start
+from .backends import place_of
 from .callbacks import FitCallbacks
 from .checkpoints.fingerprint import digest
 from .checkpoints.identity import resolved_of, shaping_of
@@ -25,7 +26,6 @@ from .choice.select import RULES
 from .choice.wishes import GROUP_CHOICES
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
-from .places import place_of
 from .pools import POOLS, Pool, new_pool
 from .prediction import Predictor, fitted_attributes
 from .progress import RoundsBar, progress_bars

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
+from .backends import is_spread
 from .frames import pandas_for
 from .model_path import ModelPath
-from .places import is_spread
 from .prediction import Predictor, columns_read
 from .validation import check_labels_of_one_type, is_number, on_host, sample_weights
 
@@ -116,7 +116,7 @@ def staged_labels(clf: Predictor, X: Any) -> Iterator[NDArray[Any]]:
     if not is_spread(X):
         yield from map(on_host, clf.staged_predict(X))
         return
-    from .on_cluster.prediction import staged_scores
+    from .backends.dask.prediction import staged_scores
 
     for scores in staged_scores(clf, X):  # which reads X once, not once a model
         yield clf.classes_[scores.argmax(axis=1)]

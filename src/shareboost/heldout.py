@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .backends import Place
+from .backends.base import Array
 from .losses import Labels
-from .places import Place
-from .places.base import Array
 from .pools import Pool
 from .rows import Chosen, Rows
 

@@ -33,8 +33,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .places import namespace
-from .places.base import Scalar
+from .backends import namespace
+from .backends.base import Scalar
 
 Floats = Any  # NDArray[np.floating], or a tensor of a torch device
 Labels = NDArray[np.intp]
@@ -176,7 +176,7 @@ def _softmax_of(scores: Floats) -> Any:
     if isinstance(scores, np.ndarray):
         from .kernels import softmax as steps
     else:
-        from .on_device import softmax as steps  # type: ignore[no-redef]
+        from .backends.torch import softmax as steps  # type: ignore[no-redef]
     return steps
 
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .places import namespace
-from .places.base import Scalar
+from .backends import namespace
+from .backends.base import Scalar
 from .validation import is_number
 
 Weights = NDArray[np.float64]  # or a tensor of a torch device: what is said holds for both

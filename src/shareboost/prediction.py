@@ -14,10 +14,10 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .answers import StepWeights, given_back, labels_of, log_softmax, scores_of, softmax
+from .backends import is_device_array, is_spread, place_of
 from .model import Model
 from .model_path import ModelPath, Step
 from .numbered_names import NumberedNames
-from .places import is_device_array, is_spread, place_of
 from .pools import Features, Pool, takes_nan
 from .validation import check_rows, on_host
 
@@ -98,7 +98,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         predicted = self.predict(X)
         if is_spread(predicted):
-            from .on_cluster.scoring import accuracy
+            from .backends.dask.scoring import accuracy
 
             return accuracy(predicted, y, sample_weight)
         y, sample_weight = on_host(y), on_host(sample_weight)
@@ -247,12 +247,12 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return is_spread(X)
 
     def _answered(self, asked: str, X: Any) -> Any:
-        from .on_cluster.prediction import answered  # imports Dask, of whom X is
+        from .backends.dask.prediction import answered  # imports Dask, of whom X is
 
         return answered(self, asked, X)
 
     def _staged_answers(self, asked: str, X: Any) -> Iterator[Any]:
-        from .on_cluster.prediction import staged_answers
+        from .backends.dask.prediction import staged_answers
 
         return staged_answers(self, asked, X)
 

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .backends import HOST, Place
+from .backends.base import Array, Scalar
 from .losses import Floats, Labels, Loss
-from .places import HOST, Place
-from .places.base import Array, Scalar
 from .pools import Pool
 from .pools.base import SMALLEST_SCALE, out_of_range
 from .shard import CURVATURE, RESIDUAL, Block, Chosen, Shard, Wanted, may_overflow

@@ -12,10 +12,10 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_feature_names_in, check_array, column_or_1d
 
+from .backends import Place, is_device_array, is_spread
 from .checkpoints.fingerprint import digest
 from .heldout import HeldOut
 from .losses import Labels
-from .places import Place, is_device_array, is_spread
 from .pools import Pool, takes_nan
 from .rows import Rows
 from .validation import (
@@ -120,13 +120,13 @@ def rows_of(X: Any, rows: NDArray[Any]) -> Any:
     Those of Dask's arrays and frames are lazy, and their index is in rising order.
     """
     if is_spread(X):
-        from .on_cluster.given_rows import some_rows
+        from .backends.dask.given_rows import some_rows
 
         return some_rows(X, rows)
     if not is_device_array(X):
         return _safe_indexing(X, rows)
-    from .on_device import as_tensor
-    from .on_device.tensors import like, taken
+    from .backends.torch import as_tensor
+    from .backends.torch.tensors import like, taken
 
     return like(taken(as_tensor(X), rows), X)
 
@@ -147,7 +147,7 @@ def checked_sample(
     # Validation writes attributes: on a copy, so that a failed fit changes nothing.
     checked = copy.copy(estimator)
     if is_spread(X):
-        from .on_cluster.checks import checked_sample as on_cluster
+        from .backends.dask.checks import checked_sample as on_cluster
 
         return on_cluster(checked, X, y, sample_weight, allows_nan)
     y, sample_weight = on_host(y), on_host(sample_weight)
@@ -169,7 +169,7 @@ def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSampl
     y, sample_weight = on_host(y), on_host(sample_weight)
     check_labels_of_one_type(y)
     if is_spread(X):
-        from .on_cluster.checks import with_known_rows
+        from .backends.dask.checks import with_known_rows
 
         X, n_rows = with_known_rows(checked, X)
         return GivenSample(X, *row_values(y, sample_weight, n_rows))
@@ -236,8 +236,8 @@ def _spread_evaluation(
     checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, place: Place
 ) -> Any:
     """Return held-out rows of Dask, for a fit on rows of Dask."""
-    from .on_cluster.checks import evaluation_sample
-    from .on_cluster.place import Cluster
+    from .backends.dask.backend import Cluster
+    from .backends.dask.checks import evaluation_sample
 
     if not isinstance(place, Cluster):
         raise ValueError(

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .backends import Place, namespace
+from .backends.base import Array, Map, Scalar
 from .losses import Labels, Loss
-from .places import Place, namespace
-from .places.base import Array, Map, Scalar
 from .pools import Pool
 from .progress import track
 

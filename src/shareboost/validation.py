@@ -24,8 +24,8 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .backends import is_device_array, is_spread
 from .losses import Labels
-from .places import is_device_array, is_spread
 
 # Sparse formats kept as they come; any other becomes the first.
 SPARSE = ("csr", "csc")
@@ -165,7 +165,7 @@ def _check_device_data(
     estimator: Any, X: Any, y: Any, allows_nan: bool
 ) -> tuple[Any, NDArray[Any]]:
     """Return rows of a device as a tensor, and y as an array."""
-    from .on_device.tensors import checked_tensor
+    from .backends.torch.tensors import checked_tensor
 
     data = checked_tensor(X, allows_nan)
     _check_feature_names(estimator, None, reset=True)
@@ -199,7 +199,7 @@ def check_rows(estimator: Any, X: Any, finite: Any) -> Any:
             estimator, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite
         )
         return as_numbers(data, finite)
-    from .on_device.tensors import checked_tensor
+    from .backends.torch.tensors import checked_tensor
 
     _check_takes_tensors(estimator, X)
     data = checked_tensor(X, finite == "allow-nan")
@@ -213,12 +213,12 @@ def on_host(values: Any) -> Any:
     Dask's are computed, its frames to pandas' frames.
     """
     if is_spread(values):
-        from .on_cluster.given_rows import computed
+        from .backends.dask.given_rows import computed
 
         return computed(values)
     if not is_device_array(values):
         return values
-    from .on_device.tensors import host_array
+    from .backends.torch.tensors import host_array
 
     return host_array(values)
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shareboost.places import HOST
+from shareboost.backends import HOST
 from shareboost.refit.lbfgs import PATIENCE, lbfgs
 from shareboost.refit.line_search import DECREASE, SLOPE, line_search
 from shareboost.refit.nesterov import nesterov

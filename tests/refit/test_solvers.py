@@ -3,9 +3,9 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
+from shareboost.backends import HOST
 from shareboost.losses import LogisticLoss
 from shareboost.penalties import Frobenius, SmoothL1, SmoothLinf1
-from shareboost.places import HOST
 from shareboost.pools import Columns, Groups
 from shareboost.refit import SOLVERS, Refit, Status
 from shareboost.refit.lbfgs import MEMORY, Pairs, lbfgs

@@ -7,10 +7,10 @@ from typing import Any
 
 from sklearn.base import BaseEstimator
 
+from ..backends import Place
 from ..choice.terms import Terms
 from ..choice.wishes import Wishes
 from ..penalties import PENALTIES
-from ..places import Place
 from ..pools import POOLS, Pool
 from .fingerprint import digest
 

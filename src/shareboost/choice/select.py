@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends import namespace
+from ..backends.base import Array
 from ..path import StopReason
-from ..places import namespace
-from ..places.base import Array
 from ..pools import Pool
 from ..pools.base import out_of_range
 from ..refit import Refit

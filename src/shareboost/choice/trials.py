@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..backends.base import Array
 from ..penalties import Weights
-from ..places.base import Array
 from ..refit import Refit
 from ..refit.lbfgs import lbfgs
 from ..refit.objective import Evaluation, Objective, Subspace, Vector

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import at_least, image_shape_of_rows
+from ..backends import is_spread
 from ..comparison import check_has_path, labels_of_rows
-from ..places import is_spread
 from ..prediction import Predictor
 from ..samples import rows_of
 from ..template_pictures import image_shape_of, side_by_side, template_pictures

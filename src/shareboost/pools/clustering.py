@@ -39,7 +39,7 @@ def cluster(
     if isinstance(points, np.ndarray):
         centres = _by_sklearn(points, points[first], seed, what, weight)
     else:
-        from ..on_device.clustering import lloyd
+        from ..backends.torch.clustering import lloyd
 
         centres = lloyd(points, first, STAGES * STEPS, what, weight)
     return centres[_distinct(centres)]

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arguments import at_least
-from ..places import namespace
+from ..backends import namespace
 from .base import float_type, ranges
 from .clustering import cluster
 
@@ -204,6 +204,6 @@ def _cut_on_device(
     unit: float,
 ) -> Any:
     """Return the patches at the given places of a tensor of images, one row each."""
-    from ..on_device.images import pixels
+    from ..backends.torch.images import pixels
 
     return pixels(X, *_inside(shape, size, places), unit)

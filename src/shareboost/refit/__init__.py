@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.base import Array
 from ..losses import Loss
 from ..penalties import Frobenius, Penalty
-from ..places.base import Array
 from ..rows import Rows, may_overflow
 from .evidence import MOST_COLUMNS, evidence_alpha
 from .lbfgs import lbfgs

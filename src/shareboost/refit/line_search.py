@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..places import inner_products
-from ..places.base import Scalar
+from ..backends import inner_products
+from ..backends.base import Scalar
 from .objective import Evaluation, Function, Vector
 
 # Sufficient decrease, and the share of the slope that may remain.

@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..backends.base import Array, Scalar
 from ..losses import Loss
 from ..penalties import Penalty
-from ..places.base import Array, Scalar
 from ..rows import Rows
 
 Vector = Array  # in float64, where the rows live; so are all arrays here

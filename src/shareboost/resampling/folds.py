@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
+from ..backends import is_spread
 from ..classifier import ShareBoostClassifier
 from ..path import Path
-from ..places import is_spread
 from ..samples import GivenSample
 from ..validation import on_host
 from .curves import Curve
@@ -73,7 +73,7 @@ class FoldClassifier(ShareBoostClassifier):
     def _round_scores(self, X: Any) -> Iterator[Any]:
         if not is_spread(X):
             return self._staged_scores(X)
-        from ..on_cluster.prediction import staged_scores
+        from ..backends.dask.prediction import staged_scores
 
         return staged_scores(self, X)
 

@@ -1,0 +1,15 @@
+"""Where the arrays of a fit live: in NumPy, or on a torch device."""
+
+from .base import Place
+from .kinds import inner_products, is_device_array, is_spread, namespace, place_of
+from .numpy import HOST
+
+__all__ = [
+    "HOST",
+    "Place",
+    "inner_products",
+    "is_device_array",
+    "is_spread",
+    "namespace",
+    "place_of",
+]
