@@ -14,7 +14,7 @@ from .checkpoints.saved_run import SavedRun
 from .choice.select import Selector
 from .choice.terms import Terms
 from .choice.wishes import Grouping, Prices, Wishes, checked_wishes
-from .losses import LogisticLoss
+from .losses import Loss
 from .penalties import PENALTIES
 from .pools import Pool
 from .refit import Refit
@@ -76,10 +76,9 @@ def saved_run(
     return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn, n_classes, place))
 
 
-def run(clf: Any, rows: Rows, weight_unit: float, terms: Terms, held_out: Any) -> Run:
-    """Return the run on some rows, whose weights are in some unit."""
+def run(clf: Any, rows: Rows, loss: Loss, weight_unit: float, terms: Terms, held_out: Any) -> Run:
+    """Return the run that lowers a loss on some rows, whose weights are in some unit."""
     penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
-    loss = LogisticLoss(clf.margin)
     refit = Refit(loss, penalty, clf.alpha, clf.solver, clf.max_iter, weight_unit)
     stopping = Stopping(
         np.inf if clf.n_features is None else clf.n_features,

@@ -24,6 +24,7 @@ from .checkpoints.fingerprint import digest
 from .checkpoints.identity import resolved_of, shaping_of
 from .choice.select import RULES
 from .choice.wishes import GROUP_CHOICES
+from .losses import LogisticLoss
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool, new_pool
@@ -420,7 +421,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             most = max(done, most)
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
             with rows:
-                run = assembly.run(self, rows, sample.weight_unit, terms, held_out)
+                loss = LogisticLoss(self.margin)
+                run = assembly.run(self, rows, loss, sample.weight_unit, terms, held_out)
                 if isinstance(self.alpha, str):
                     _warn_of_small_weights(sample.weight_unit * rows.total_weight, sample.n_rows)
                 if (placement := rows.placement) is not None:

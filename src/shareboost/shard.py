@@ -76,6 +76,7 @@ class Shard:
         self.place = place
         self.blocks: list[Block] = []
         self.map: Map = map
+        self.loss: Loss  # evaluated last
 
     def encode(self, X: Any, y: Labels, weight: NDArray[np.float64]) -> None:
         """Cut the rows into blocks in the pool's encoding."""
@@ -211,6 +212,7 @@ class Shard:
     def evaluate(self, W: Array, loss: Loss, n_columns: int) -> tuple[Scalar, Array]:
         """Return the loss at W and its gradient in the first columns; leave the residuals."""
         place = self.place
+        self.loss = loss
         W = place.asarray(W)
         weights = place.cast(W, self.pool.dtype_)
 
@@ -231,16 +233,16 @@ class Shard:
     def _correlated(self, block: Block, start: int, stop: int) -> Array:
         return self.place.correlated(block.residual, block.columns[start:stop])
 
-    def curvature_product(self, V: Array, loss: Loss) -> tuple[Array]:
+    def curvature_product(self, V: Array) -> tuple[Array]:
         """Return the Hessian of the loss in the weights times V, (k, columns)."""
-        place = self.place
+        place, loss = self.place, self.loss
         weights = place.cast(place.asarray(V), self.pool.dtype_)
 
         @may_overflow
         def part(block: Block) -> tuple[Array]:
             columns = block.columns[: V.shape[1]]
-            rho = loss.rho(block.residual, block.y, block.weight)
-            curved = loss.curvature_product(rho, block.weight, weights @ columns)
+            direction = weights @ columns
+            curved = loss.curvature_product(block.residual, block.y, block.weight, direction)
             return (place.inner(curved, columns),)
 
         (product,) = self.total(part)
@@ -248,15 +250,20 @@ class Shard:
 
     def total_curvature(self) -> tuple[Scalar]:
         """Return the loss's curvature, summed over classes and examples."""
-        (total,) = self.total(lambda block: (Loss.total_curvature(block.residual, block.weight),))
+        loss = self.loss
+        (total,) = self.total(
+            lambda block: (loss.total_curvature(block.residual, block.y, block.weight),)
+        )
         return (total,)
 
     def class_curvatures(self) -> tuple[Array]:
         """Return the loss's curvature in the scores of each class, (k,)."""
-        (totals,) = self.total(
-            lambda block: (Loss.curvatures(block.residual, block.weight).sum(axis=1),)
-        )
+        (totals,) = self.total(lambda block: (self._curvatures(block).sum(axis=1),))
         return (totals,)
+
+    def _curvatures(self, block: Block) -> Array:
+        """Return the curvature of the loss in each score, (k, n), at the point evaluated last."""
+        return self.loss.curvatures(block.residual, block.y, block.weight)
 
     def candidate_sums(self, atoms: Sequence[int]) -> tuple[Array]:
         """Return the weighted sums of the atoms' columns, in X's units; zero if not centred."""
@@ -318,7 +325,7 @@ class Shard:
             asked = set(atoms)
             block.candidates = {a: c for a, c in block.candidates.items() if a in asked}
             slopes = place.correlated(block.residual, candidates)
-            curvatures = Loss.curvatures(block.residual, block.weight)
+            curvatures = self._curvatures(block)
             products = place.zeros((self.n_classes, n_columns, n_columns + len(candidates)))
             later = slice(n_columns, None)
             step = max(1, WEIGHTED // max(1, n_columns * len(block.y)))
@@ -358,7 +365,7 @@ class Shard:
             block.prepared = _apart(prepared, centred)
             if not curvatures:
                 return (place.zeros((self.n_classes,)),)
-            curvature = Loss.curvatures(block.residual, block.weight)
+            curvature = self._curvatures(block)
             block.curvature = self.pool.prepare(curvature)
             return (_over_examples(curvature),)
 

@@ -154,9 +154,11 @@ class Refit:
         else:
             end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
         if not np.isfinite(end.value):
+            of_loss = "".join(f", {name}={value:g}" for name, value in vars(self.loss).items())
             raise FloatingPointError(
-                f"The loss is {end.value} in {rows.pool.dtype_}: alpha={objective.alpha:g}, "
-                f"margin={self.loss.margin:g} or the scale of the columns is too large."
+                f"The loss is {end.value} in {rows.pool.dtype_}: "
+                f"alpha={objective.alpha:g}{of_loss} "
+                "or the scale of the columns is too large."
             )
         advice = self._advice(iterations, rows.pool.dtype_)
         weights = rows.place.numpy(end.W)

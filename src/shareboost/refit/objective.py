@@ -132,7 +132,7 @@ class Objective:
     def curvature_product(self, direction: Vector) -> Vector:
         """Return the Hessian in z at the start, evaluated last, times ``direction``."""
         W, V = self.start.W, self.weights(direction)
-        (product,) = self.rows.total("curvature_product", V, self.loss)
+        (product,) = self.rows.total("curvature_product", V)
         product /= self.rows.total_weight
         first = int(self.rows.intercept)
         product[:, first:] += self.alpha * self.penalty.curvature_product(

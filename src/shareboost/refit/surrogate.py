@@ -66,8 +66,8 @@ def _step(
     _, _, slope = objective.at(here.W)  # known already
     model = Objective(near, objective.loss, objective.penalty, objective.alpha, W)
     tilt = slope - model.at(W)[2]
-    # A constant added to the scores of all classes changes nothing: no slope that way but rounding.
-    tilt -= tilt.mean(axis=0)
+    if objective.loss.shifts:  # no slope that way but rounding
+        tilt -= tilt.mean(axis=0)
     tilted = Tilted(tilt, near, objective.loss, objective.penalty, objective.alpha, W)
     end, _ = lbfgs(tilted, PRECISION * tolerance, MOST_STEPS)
     change = end.W - W

@@ -75,11 +75,12 @@ def test_curvatures_are_those_of_numpy(dtype, device):
     own = loss.rho(residual, labels, weights)
     assert np.allclose(own.cpu().numpy(), rho, atol=1e-6)
     assert np.allclose(own.cpu().numpy().sum(axis=0), 1.0, atol=1e-5)
-    product = loss.curvature_product(own, weights, torch.tensor(direction, device=device))
-    expected = loss.curvature_product(rho, weight, direction)
+    there = torch.tensor(direction, device=device)
+    product = loss.curvature_product(residual, labels, weights, there)
+    expected = loss.curvature_product(scores, y, weight, direction)
     assert np.allclose(product.cpu().numpy(), expected, atol=1e-5)
-    curvatures = loss.curvatures(residual, weights)
-    assert np.allclose(curvatures.cpu().numpy(), loss.curvatures(scores, weight), atol=1e-6)
-    assert float(loss.total_curvature(residual, weights)) == pytest.approx(
+    curvatures = loss.curvatures(residual, labels, weights)
+    assert np.allclose(curvatures.cpu().numpy(), loss.curvatures(scores, y, weight), atol=1e-6)
+    assert float(loss.total_curvature(residual, labels, weights)) == pytest.approx(
         float(curvatures.double().sum()), rel=1e-5
     )
