@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Array
 from .backends import Place
-from .backends.base import Array
 from .losses import Labels
 from .pools import Pool
 from .rows import Chosen, Rows

@@ -33,8 +33,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .backends import namespace
-from .backends.base import Scalar
+from .arrays import Scalar, namespace
 
 Floats = Any  # NDArray[np.floating], or a tensor of a torch device
 Labels = NDArray[np.intp]

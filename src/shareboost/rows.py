@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Array, Scalar
 from .backends import HOST, Place
-from .backends.base import Array, Scalar
 from .losses import Floats, Labels, Loss
 from .pools import Pool
 from .pools.base import SMALLEST_SCALE, out_of_range

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .backends import Place, namespace
-from .backends.base import Array, Map, Scalar
+from .arrays import Array, Map, Scalar, namespace
+from .backends import Place
 from .losses import Labels, Loss
 from .pools import Pool
 from .progress import track

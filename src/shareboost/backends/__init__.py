@@ -1,15 +1,13 @@
 """Where the arrays of a fit live: in NumPy, or on a torch device."""
 
 from .base import Place
-from .kinds import inner_products, is_device_array, is_spread, namespace, place_of
+from .kinds import is_device_array, is_spread, place_of
 from .numpy import HOST
 
 __all__ = [
     "HOST",
     "Place",
-    "inner_products",
     "is_device_array",
     "is_spread",
-    "namespace",
     "place_of",
 ]

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Map, Scalar, Starts
+
 if TYPE_CHECKING:
     from ..pools import Features, Pool
-
-Array = Any  # NumPy's, or a tensor of a torch device
-Scalar = Any  # an array of no dimension, or a number
-Starts = Sequence[int] | NDArray[np.intp]
-Map = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 
 
 class Place(ABC):
@@ -46,21 +44,10 @@ class Place(ABC):
 
     @abstractmethod
     def form(self, pool: Pool) -> Pool:
-        """Return the form of an unfitted pool that computes here; raise where it has none."""
+        """Return the form of a pool that computes here; raise where it has none.
 
-    @abstractmethod
-    def fitted_form(self, pool: Pool) -> Pool:
-        """Return the form of a pool fitted in NumPy that computes here; raise where it has none.
-
-        It has the same atoms and scales: what it needs of data is the pool's.
-        """
-
-    @abstractmethod
-    def plain_stats(self, form: Pool, stats: Array, part: slice) -> NDArray[np.float64]:
-        """Return a statistic of a fitted form as the pool in NumPy has it, in float64.
-
-        The part is one of that pool's. So the statistics of rows at unlike places add up, and
-        the pool scores their sum.
+        Of a fitted pool it is fitted: it has the same atoms, scales and meaning of statistics, so
+        that those of rows at unlike places add up.
         """
 
     @property
@@ -141,3 +128,23 @@ class Place(ABC):
         found = self.empty(shape, np.dtype(dtype))
         found[:] = 0.0
         return found
+
+
+@dataclass(frozen=True)
+class ClusterRun:
+    """How a fit used the cluster.
+
+    Attributes
+    ----------
+    refit : str
+        Where the weights were refit.
+    rows : str
+        Whether the workers held the encoded rows, or made them anew for every pass.
+    n_rows, n_blocks : int
+        Rows of positive weight, and the blocks that they lie in.
+    """
+
+    refit: str
+    rows: str
+    n_rows: int
+    n_blocks: int

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from .base import Array, Place
+from .base import Place
 from .numpy import HOST
 
 
@@ -22,22 +18,6 @@ def is_spread(X: Any) -> bool:
     """Return whether X is an array or a frame of Dask, without importing it."""
     package = type(X).__module__.partition(".")[0]
     return package in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
-
-
-def namespace(array: Any) -> Any:
-    """Return the module of functions on an array, numpy or torch."""
-    return np if isinstance(array, (np.ndarray, np.generic)) else sys.modules["torch"]
-
-
-def inner_products(left: Sequence[Array], right: Sequence[Array]) -> tuple[Array, ...]:
-    """Return the products of all pairs of two vectors, the right ones first, as scalars or vectors.
-
-    A device computes them at once, NumPy one by one: stacking takes it longer than they do.
-    """
-    if isinstance(left[0], np.ndarray):
-        return tuple(one @ other for one in left for other in right)
-    xp = namespace(left[0])
-    return ((xp.stack(left) @ xp.stack(right).T).ravel(),)
 
 
 def place_of(X: Any, device: Any) -> Place:

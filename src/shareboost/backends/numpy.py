@@ -11,9 +11,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..arrays import Array, Map, Scalar, Starts
 from ..gram import Gram
 from ..threads import Workers, single_threaded_blas
-from .base import Array, Map, Place, Scalar, Starts
+from .base import Place
 
 if TYPE_CHECKING:
     from ..pools import Features, Pool
@@ -68,12 +69,6 @@ class Host(Place):
 
     def form(self, pool: Pool) -> Pool:
         return pool
-
-    def fitted_form(self, pool: Pool) -> Pool:
-        return pool
-
-    def plain_stats(self, form: Pool, stats: Array, part: slice) -> NDArray[np.float64]:
-        return stats.astype(np.float64, copy=False)
 
     def columns(self, features: Features, X: Any) -> NDArray[Any]:
         found = features.columns(X)

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends import namespace
-from ..backends.base import Array
+from ..arrays import Array, namespace
 from ..path import StopReason
 from ..pools import Pool
 from ..pools.base import out_of_range

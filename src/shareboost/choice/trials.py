@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..backends.base import Array
+from ..arrays import Array
 from ..penalties import Weights
 from ..refit import Refit
 from ..refit.lbfgs import lbfgs

@@ -12,7 +12,7 @@ from functools import singledispatch
 
 import numpy as np
 
-from ..pools.base import ranges
+from ..pools.numbers import ranges
 from .onnx_nodes import Nodes
 from .plan import Balls, Matches, Part, Places, Plan, Products, Reads, Thresholds
 from .template_sizes import SameSize, stacked_by_size

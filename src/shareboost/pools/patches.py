@@ -10,9 +10,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arguments import at_least
-from ..backends import namespace
-from .base import float_type, ranges
+from ..arrays import namespace
 from .clustering import cluster
+from .numbers import float_type, ranges
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
 

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import Features, Floats, float_type
+from .base import Features, Floats
 from .moments import chunks
+from .numbers import float_type
 
 
 class Coordinates(NamedTuple):

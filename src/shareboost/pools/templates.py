@@ -14,8 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, from_zero, image_shape_of_rows, one_of, positive
 from ..kernels import MIDDLE
-from .base import POWERS, Atoms, Features, Floats, Pool, float_type, ranges
+from .base import POWERS, Atoms, Features, Floats, Pool
 from .masks import gaussians
+from .numbers import float_type, ranges
 from .patches import (
     CHUNK_IMAGES,
     Images,
@@ -27,6 +28,7 @@ from .patches import (
     random_patches,
     unit_of,
 )
+from .table import Table
 
 # Atoms a part, images a batch, templates a matrix product: statistics, values and
 # responses that stay in the second cache.
@@ -189,14 +191,15 @@ class Templates(Pool):
         self.random_state = random_state
         self.templates = templates
 
-    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
-        self.image_shape_ = image_shape_of_rows(X.shape[1], self.image_shape, "X")
+    def learn(self, table: Table, centred: bool) -> None:
+        self.image_shape_ = image_shape_of_rows(table.n_columns, self.image_shape, "X")
         height, width, _ = self.image_shape_
         for name in ("n_templates", "masks", "n_patches"):
             at_least(name, getattr(self, name), 1, "Templates")
         one_of("scale", self.scale, POWERS, "Templates")
         positive("sigma", self.sigma, "Templates")
         from_zero("min_deviation", self.min_deviation, owner="Templates")
+        X, _ = table.gathered(self.random_state)
         rng = check_random_state(self.random_state)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         largest = largest_magnitude(X)
@@ -213,7 +216,6 @@ class Templates(Pool):
         self.centred_ = centred
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE_IMAGES, X.shape[0]), replace=False))
         self._calibrate(X, sample, centred)
-        return self
 
     def _templates(
         self, X: Any, rng: np.random.RandomState, smallest: float
@@ -310,9 +312,6 @@ class Templates(Pool):
         out = np.empty((1, data.source.shape[0]), dtype=np.float32)
         self.features([atom]).write(data.source, out)
         return out
-
-    def scales(self, atom: int) -> NDArray[np.float64]:
-        return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> TemplateFeatures:
         check_is_fitted(self)

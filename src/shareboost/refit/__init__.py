@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.base import Array
+from ..arrays import Array
 from ..losses import Loss
 from ..penalties import Frobenius, Penalty
 from ..rows import Rows, may_overflow

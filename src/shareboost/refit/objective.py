@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.base import Array, Scalar
+from ..arrays import Array, Scalar
 from ..losses import Loss
 from ..penalties import Penalty
 from ..rows import Rows

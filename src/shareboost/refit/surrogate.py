@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.base import Array, Scalar
+from ..arrays import Array, Scalar
 from ..rows import Rows
 from .lbfgs import lbfgs
 from .objective import Evaluation, Objective

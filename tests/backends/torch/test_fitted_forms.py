@@ -5,9 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from every_pool import KINDS, POOLS_TO_TEST, every_pool_with, fitted, some_digits
+from every_pool import KINDS, every_pool_with, fitted, some_digits
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
 torch = pytest.importorskip("torch")
 
@@ -34,7 +33,7 @@ def statistic(place, form, X, rows, part, squares):
     """That of one block in NumPy, by the form, for a part of the plain pool."""
     block = form.encode(X, slice(0, X.shape[0]))
     found = form.stats(block, form.prepare(place.asarray(rows)), part, None, squares)
-    return place.plain_stats(form, found, part)
+    return place.numpy(place.wide(found))
 
 
 def scored(pool, stats, part, squares):
@@ -56,7 +55,7 @@ def test_a_form_computes_what_its_pool_computes(name, dtype, centred, place, dat
     members = [pool, *getattr(pool, "pools_", ())]
     members += [own.columns_ for own in members if hasattr(own, "columns_")]
     before = [dict(vars(own)) for own in members]
-    form, there = place.fitted_form(pool), place.rows(X)
+    form, there = place.form(pool), place.rows(X)
     for part, squares in product(pool.parts(10), (False, True)):
         rows = np.abs(R) if squares else R
         truth = scored(pool, statistic(HOST, pool, X, rows, part, squares), part, squares)
@@ -72,7 +71,7 @@ def test_a_form_computes_what_its_pool_computes(name, dtype, centred, place, dat
             prepared = form.prepare(place.asarray(rows[:, some]))
             stats = form.stats(form.encode(there, some), prepared, part, stats, squares)
         assert_alike(
-            place.plain_stats(form, stats, part),
+            place.numpy(place.wide(stats)),
             statistic(place, form, there, rows, part, squares),
         )
         found = form.moments(stats, part) if squares else (form.correlations(stats, part),)
@@ -107,7 +106,7 @@ def test_compressed_rows_give_what_a_sparse_matrix_gives(
     X[:, 8:24] = 0.0  # whole parts without an entry
     X = sp.csr_array(X)
     pool = clone(pool).fit(X, weight)
-    form, rows = place.fitted_form(pool), np.abs(R) if squares else R
+    form, rows = place.form(pool), np.abs(R) if squares else R
     if isinstance(pool, Columns):
         assert len(pool.parts(10)) == 8
     for part in pool.parts(10):
@@ -132,7 +131,7 @@ def test_stumps_of_codes_that_are_mostly_left_out_are_counted(squares, nan, plac
         X[::7, 3] = np.nan
     pool = Stumps().fit(X if nan else sp.csr_array(X), weight)
     assert pool.stored_
-    form = place.fitted_form(pool)
+    form = place.form(pool)
     rows = np.abs(R) if squares else R
     for part in pool.parts(10):
         mine = statistic(HOST, pool, X[:60], rows[:, :60], part, squares)
@@ -151,7 +150,7 @@ def test_codes_that_do_not_fit_are_made_for_a_part_alone(name, squares, place, d
     X, _, R, weight = data
     monkeypatch.setattr("shareboost.pools.templates.PART_ATOMS", 7)
     pool = fitted(name, X, weight)
-    form, rows = place.fitted_form(pool), np.abs(R) if squares else R
+    form, rows = place.form(pool), np.abs(R) if squares else R
     kept = [statistic(place, form, place.rows(X), rows, p, squares) for p in pool.parts(10)]
     monkeypatch.setattr(place.memory, "fits", lambda *_: False)
     for part, truth in zip(pool.parts(10), kept, strict=True):
@@ -163,7 +162,7 @@ def test_unions_of_unions_have_the_forms_of_all_members(place, data):
     X, _, R, weight = data
     inner = Union([Stumps(), Columns()], costs=[1.0, 2.0])
     pool = Union([Columns("maxabs"), inner]).fit(X, weight)
-    form = place.fitted_form(pool)
+    form = place.form(pool)
     assert np.array_equal(form.divisors, pool.divisors)
     for part in pool.parts(10):
         found = statistic(place, form, place.rows(X), R, part, False)
@@ -172,13 +171,7 @@ def test_unions_of_unions_have_the_forms_of_all_members(place, data):
 
 def test_numpy_has_the_pool_itself(data):
     pool = fitted("stumps", data[0])
-    assert HOST.fitted_form(pool) is pool
-
-
-def test_an_unfitted_pool_is_refused(place):
-    for pool in POOLS_TO_TEST.values():
-        with pytest.raises(NotFittedError):
-            place.fitted_form(clone(pool))
+    assert HOST.form(pool) is pool
 
 
 def test_a_pool_of_another_kind_is_refused(place):
@@ -186,7 +179,7 @@ def test_a_pool_of_another_kind_is_refused(place):
         pass
 
     with pytest.raises(ValueError, match="The pool Own cannot be computed on"):
-        place.fitted_form(Own().fit(np.eye(3)))
+        place.form(Own().fit(np.eye(3)))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +191,7 @@ def test_rows_of_a_device_evaluate_and_prepare_as_those_in_numpy(name, intercept
     loss = LogisticLoss()
     with (
         Rows(X, y, weight, pool, 10, intercept) as mine,
-        Rows(place.rows(X), y, weight, place.fitted_form(pool), 10, intercept, place) as theirs,
+        Rows(place.rows(X), y, weight, place.form(pool), 10, intercept, place) as theirs,
     ):
         for atom in (0, pool.n_atoms_ // 2, pool.n_atoms_ - 1):
             mine.append(atom)
@@ -217,7 +210,7 @@ def test_rows_of_a_device_evaluate_and_prepare_as_those_in_numpy(name, intercept
                 truth = pool.stats(block.data, getattr(block, prepared), part, None, squares)
                 own = getattr(its_block, prepared)
                 stats = theirs.pool.stats(its_block.data, own, part, None, squares)
-                here = place.plain_stats(theirs.pool, stats, part)
+                here = place.numpy(place.wide(stats))
                 for left, right in zip(
                     scored(pool, here, part, squares),
                     scored(pool, truth, part, squares),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,12 +15,13 @@ from distributed.system import MEMORY_LIMIT
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
+from ...arrays import Array
 from ...checkpoints.fingerprint import digest
 from ...pools import Pool
 from ...rows import PartTask, Removed, Rows
 from ...shard import Block, Chosen, Shard, Wanted
 from .. import HOST
-from ..base import Array
+from ..base import ClusterRun
 from .crew import Crew
 from .given_rows import by_block
 from .sample import SpreadSample
@@ -66,26 +66,6 @@ def _gathered_bytes(crew: Crew, n_atoms: int) -> int:
     width = max(int(crew.pool.scales(atom).size) for atom in some)
     numbers = 2 * (1 + n_atoms * width) + 2 * crew.n_classes  # columns grow by doubling
     return numbers * crew.pool.dtype_.itemsize + 24
-
-
-@dataclass(frozen=True)
-class ClusterRun:
-    """How a fit used the cluster.
-
-    Attributes
-    ----------
-    refit : str
-        Where the weights were refit.
-    rows : str
-        Whether the workers held the encoded rows, or made them anew for every pass.
-    n_rows, n_blocks : int
-        Rows of positive weight, and the blocks that they lie in.
-    """
-
-    refit: str
-    rows: str
-    n_rows: int
-    n_blocks: int
 
 
 class SpreadRows(Rows):

@@ -161,7 +161,7 @@ class SpreadSample:
 
         found = self.hold()
         try:
-            pool.fit_spread(SpreadTable(found), centred)
+            pool.fit(SpreadTable(found), centred=centred)
         except BaseException:
             self.fleet.release()
             raise

@@ -52,7 +52,7 @@ class WorkerShard(Shard):
         self, pool: Pool, n_classes: int, intercept: bool, sample: Sample, device: Any
     ) -> None:
         place = place_of(sample.X, device)
-        super().__init__(place.fitted_form(pool), n_classes, intercept, place)
+        super().__init__(place.form(pool), n_classes, intercept, place)
         self.n_rows = len(sample.y)
         self._chosen: tuple[Chosen, ...] = ()
         self._point: Point | None = None
@@ -144,11 +144,11 @@ class WorkerShard(Shard):
         found = self.over_parts(
             parts,
             wanted,
-            lambda part, stats: [self.place.plain_stats(self.pool, one, part) for one in stats],
+            lambda part, stats: [self.place.wide(one) for one in stats],
         )
         for block in self.blocks:  # as large as the residuals, and made anew every time
             block.prepared = block.curvature = None
-        return self.place.numpy(curvatures), found
+        return curvatures, found
 
     @property
     def n_bytes(self) -> int:

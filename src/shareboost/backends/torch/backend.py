@@ -13,8 +13,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...arrays import Map, Scalar, Starts
 from ...penalties import PENALTIES
-from ..base import Map, Place, Scalar, Starts
+from ..base import Place
 from .gram import DeviceGram
 from .memory import ADVICE, DeviceMemoryError, Memory
 from .precision import full_precision
@@ -101,21 +102,13 @@ class Device(Place):
 
         return form_of(pool, self)
 
-    def fitted_form(self, pool: Pool) -> Pool:
-        from .forms import fitted_form_of
-
-        return fitted_form_of(pool, self)
-
-    def plain_stats(self, form: Any, stats: Tensor, part: slice) -> NDArray[np.float64]:
-        return self.numpy(form.plain_stats(self.wide(stats), part))
-
     def check(self, form: Pool, penalty: Any, X: Any) -> None:
         sparse = sp.issparse(X) or (isinstance(X, Tensor) and is_sparse(X))
         if sparse and not getattr(form, "takes_sparse", False):
+            name = type(form).__name__.removeprefix("Device")
             raise ValueError(
-                f"Sparse X cannot be computed on {self.device} with {form.__class__.__name__[6:]}"
-                ": there it is taken by Columns and groups of them alone. Give X dense, or "
-                "leave device=None."
+                f"Sparse X cannot be computed on {self.device} with {name}: there it is taken "
+                "by Columns and groups of them alone. Give X dense, or leave device=None."
             )
         if not isinstance(penalty, str) and type(penalty) not in PENALTIES.values():
             raise ValueError(

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...arguments import one_of
-from ...pools.base import SCALES, ranges, weights_or_ones
 from ...pools.columns import Columns
 from ...pools.moments import Moments, range_or_one
+from ...pools.numbers import ranges
+from ...pools.table import Table
 from .forms import OnDevice
 from .tensors import by_columns, compressed, is_sparse
-from .types import numpy_type, tensor_type
+from .types import tensor_type
 
 
 class Compressed(NamedTuple):
@@ -62,12 +62,10 @@ class DeviceColumns(OnDevice, Columns):
 
     takes_sparse = True
 
-    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
-        one_of("scale", self.scale, SCALES, "Columns")
-        share = self.place.asarray(weights_or_ones(X, weight))
-        moments = self._sparse_moments if is_sparse(X) else self._dense_moments
-        self._set(moments(X, share), numpy_type(X.dtype), is_sparse(X), centred)
-        return self
+    def _moments(self, table: Table) -> Moments:
+        X, weight = table.gathered()
+        share = self.place.asarray(weight)
+        return self._sparse_moments(X, share) if is_sparse(X) else self._dense_moments(X, share)
 
     def encode(self, X: Any, rows: slice) -> Any:
         if not self.sparse_:

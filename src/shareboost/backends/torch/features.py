@@ -18,7 +18,7 @@ from ...pools import (
     TemplateFeatures,
     UnionFeatures,
 )
-from ...pools.base import float_type
+from ...pools.numbers import float_type
 from .images import template_column
 from .tensors import is_sparse
 from .types import numpy_type, tensor_type
@@ -37,9 +37,7 @@ def columns_of(features: Features, X: Tensor, place: Device) -> Tensor:
     for kind, columns in _COLUMNS.items():
         if isinstance(features, kind):
             return columns(features, X, place)
-    raise ValueError(
-        f"{type(features).__name__} cannot be computed on {place.device}: move X to the host."
-    )
+    return features.columns(X)
 
 
 def _pool_of(features: Features) -> str:

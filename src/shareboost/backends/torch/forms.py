@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from ...pools import Columns, Groups, Pieces, Pool, Products, Stumps, Templates, Union
@@ -15,8 +14,12 @@ if TYPE_CHECKING:
     from .backend import Device
 
 
+# What a pool leaves to ``Pool`` if its columns are written out, which any device can.
+WRITTEN_OUT = ("encode", "prepare", "stats", "correlations", "moments", "columns")
+
+
 class OnDevice:
-    """What the forms have in common: the parameters of their pool, and a place."""
+    """What the forms have in common: all that their pool holds, and a place."""
 
     place: Device
     _held: dict[str, Tensor]
@@ -24,26 +27,10 @@ class OnDevice:
 
     @classmethod
     def of(cls, pool: Pool, place: Device) -> Self:
-        """Return the form of a pool, unfitted."""
-        form = cls(**pool.get_params(deep=False))
-        form.place = place
-        form._held = {}  # a form is fitted once
+        """Return the form of a pool, fitted if the pool is."""
+        form = cls.__new__(cls)
+        vars(form).update(vars(pool), place=place, _held={})
         return form
-
-    def adopt(self, fitted: Pool) -> Self:
-        """Take over what ``fit`` set in the pool of which this is the form, fitted in NumPy."""
-        check_is_fitted(fitted)
-        for name, value in vars(fitted).items():
-            if name.endswith("_"):
-                setattr(self, name, value)
-        return self
-
-    def plain_stats(self, stats: Tensor, part: slice) -> Tensor:
-        """Return a statistic in the shape and the meaning that it has in NumPy.
-
-        The part is one of ``parts`` there, which a form takes beside its own.
-        """
-        return stats
 
     def _largest(self, X: Tensor) -> NDArray[np.float64]:
         """Return the largest magnitude of every column."""
@@ -57,13 +44,11 @@ class OnDevice:
         return self._held[name]
 
 
-def fitted_form_of(pool: Pool, place: Device) -> Any:
-    """Return the form of a pool that was fitted in NumPy; raise where it has none."""
-    return form_of(pool, place).adopt(pool)
-
-
 def form_of(pool: Pool, place: Device) -> Any:
-    """Return the form of a pool, unfitted; raise where it has none."""
+    """Return the form of a pool that computes at the place; raise where there is none.
+
+    It is the pool itself where nothing of the pool is NumPy's but what its features hold.
+    """
     from .columns import DeviceColumns
     from .groups import DeviceGroups
     from .pieces import DevicePieces
@@ -81,9 +66,12 @@ def form_of(pool: Pool, place: Device) -> Any:
         Templates: DeviceTemplates,
         Union: DeviceUnion,
     }
-    if type(pool) not in forms:
+    if type(pool) in forms:
+        return forms[type(pool)].of(pool, place)
+    if any(getattr(type(pool), name) is not getattr(Pool, name) for name in WRITTEN_OUT):
         raise ValueError(
             f"The pool {type(pool).__name__} cannot be computed on {place.device}: those of "
-            "shareboost.pools can. Leave device=None and give X in NumPy's arrays."
+            "shareboost.pools can, and others that sum over their columns as Pool does. Leave "
+            "device=None and give X in NumPy's arrays."
         )
-    return forms[type(pool)].of(pool, place)
+    return pool

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ...pools import Columns, Groups, Pool
 from .columns import DeviceColumns
 from .forms import OnDevice
+
+if TYPE_CHECKING:
+    from .backend import Device
 
 
 class DeviceGroups(OnDevice, Groups):
@@ -14,10 +17,12 @@ class DeviceGroups(OnDevice, Groups):
 
     takes_sparse = True
 
-    def adopt(self, fitted: Pool) -> Self:
-        super().adopt(fitted)
-        self.columns_ = self._new_columns().adopt(self.columns_)
-        return self
+    @classmethod
+    def of(cls, pool: Pool, place: Device) -> Self:
+        form = super().of(pool, place)
+        if "columns_" in vars(pool):
+            form.columns_ = DeviceColumns.of(form.columns_, place)
+        return form
 
     def _new_columns(self) -> DeviceColumns:
         return DeviceColumns.of(Columns(self.scale), self.place)

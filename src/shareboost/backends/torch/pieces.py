@@ -10,12 +10,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...pools.base import float_type
 from ...pools.piece_features import Coordinates
 from ...pools.pieces import Pieces
 from .forms import OnDevice
 from .shells import Tiles, joined, moments, squared_distances, tile_rows, tiled
-from .types import numpy_type
 
 # What the statistics of a part take at most.
 PART_BYTES = 1 << 29
@@ -65,9 +63,6 @@ class DevicePieces(OnDevice, Pieces):
 
         self.place.memory.chunks(len(X), 24 * X.shape[1], write, "the coordinates of rows")
         return out
-
-    def _float_type(self, X: Tensor) -> np.dtype[Any]:
-        return float_type(numpy_type(X.dtype))
 
     def _radii_and_scales(
         self, points: Tensor, share: NDArray[np.float64], quantiles: NDArray[np.float64]

@@ -10,10 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...pools.base import float_type
 from ...pools.products import Products
 from .forms import OnDevice
-from .types import numpy_type, tensor_type
+from .types import tensor_type
 
 # Examples whose products are summed in the type of the rows.
 CHUNK_EXAMPLES = 4096
@@ -60,9 +59,6 @@ class DeviceProducts(OnDevice, Products):
 
     def columns(self, data: Tensor, atom: int) -> Tensor:
         return self.place.columns(self.features([atom]), data).T
-
-    def _float_type(self, X: Tensor) -> np.dtype[Any]:
-        return float_type(numpy_type(X.dtype))
 
     def _moments(
         self, X: Tensor, share: NDArray[np.float64], part: slice

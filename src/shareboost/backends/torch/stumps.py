@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...pools.stumps import Stumps
+from ...pools.table import Table
 from ...pools.thresholds import Counted
 from .forms import OnDevice
 from .types import tensor_type
@@ -62,7 +63,7 @@ class DeviceStumps(OnDevice, Stumps):
         self.place.memory.chunks(d, 48 * n, count, "the distinct values of a column")
         yield from found
 
-    def _set_common(self, X: Any) -> None:
+    def _set_common(self, table: Table) -> None:
         """Leave out no code."""
         self.stored_ = False
 
@@ -108,13 +109,14 @@ class DeviceStumps(OnDevice, Stumps):
     def stats(
         self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
     ) -> Tensor:
-        """Return the sums of rows that each stump is 1 for, (k, atoms + 1), the last of all."""
+        """Return the sums of rows by code, (bins of the part, k): differences of those below.
+
+        Where NumPy's leave common codes out, one more row has the sum of all rows. The sums of
+        those codes are here all the same: they are not read there.
+        """
         k, n = rows.shape
         first, last = self._columns_of(part)
-        found = torch.empty(
-            (k, part.stop - part.start + 1), dtype=torch.float64, device=rows.device
-        )
-        found[:, -1] = rows.sum(dim=1, dtype=torch.float64)
+        below = torch.empty((k, part.stop - part.start), dtype=torch.float64, device=rows.device)
         numbers = np.repeat(np.arange(first, last), np.diff(self.starts_[first : last + 1]))
         column = self.place.asarray(numbers - first)
 
@@ -127,36 +129,44 @@ class DeviceStumps(OnDevice, Stumps):
             own = slice(start - part.start, stop - part.start)
             place = data.below[start:stop]
             sums = running[:, column[own] - columns.start, (place - 1).clamp(min=0)]
-            found[:, own] = torch.where(place > 0, sums, 0.0)
+            below[:, own] = torch.where(place > 0, sums, 0.0)
 
         each = n * (8 + 14 * k + (64 if data.order is None else 0))
         self.place.memory.chunks(last - first, each, write, "the sums of a column")
+        found = self._by_code(below, rows.sum(dim=1, dtype=torch.float64), part)
         return found if out is None else out.add_(found)
 
+    def _by_code(self, below: Tensor, total: Tensor, part: slice) -> Tensor:
+        """Return the sums of rows by code from those that each stump is 1 for, (k, atoms)."""
+        edges = self._bin_edges(*self._columns_of(part))
+        ends = edges[1:] - 1  # the last bin of each column, which has no stump
+        up_to = below.new_empty((int(edges[-1]), len(below)))
+        up_to[self.place.asarray(np.delete(np.arange(edges[-1]), ends))] = below.T
+        up_to[self.place.asarray(ends)] = total
+        before = up_to.roll(1, dims=0)
+        before[self.place.asarray(edges[:-1])] = 0.0
+        bins = up_to - before
+        return torch.vstack([bins, total]) if self.stored_ else bins
+
     def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        return stats[:, :-1] / self.here("scale_")[part]
+        return self._below(stats, part) / self.here("scale_")[part]
 
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
         mostly, scale = self.here("mostly_one_")[part], self.here("scale_")[part]
-        sums = (stats[:, :-1] - torch.where(mostly, stats[:, -1:], 0.0)) / scale
+        first = int(self._bin_edges(*self._columns_of(part))[1])
+        total = stats[:first].sum(dim=0)[:, None]  # as of any column
+        sums = (self._below(stats, part) - torch.where(mostly, total, 0.0)) / scale
         return sums, sums * (torch.where(mostly, -1.0, 1.0) / scale)
 
-    def plain_stats(self, stats: Tensor, part: slice) -> Tensor:
-        """Return the sums of rows by code, (bins of the part, k): differences of those below.
-
-        Where NumPy's leave common codes out, one more row has the sum of all rows. The sums of
-        those codes are here all the same: they are not read there.
-        """
-        first, last = self._columns_of(part)
-        edges = self._bin_edges(first, last)
-        ends = edges[1:] - 1  # the last bin of each column, which has no stump
-        below = stats.new_empty((int(edges[-1]), len(stats)))
-        below[self.place.asarray(np.delete(np.arange(edges[-1]), ends))] = stats[:, :-1].T
-        below[self.place.asarray(ends)] = stats[:, -1]
-        before = below.roll(1, dims=0)
-        before[self.place.asarray(edges[:-1])] = 0.0
-        bins = below - before
-        return torch.vstack([bins, stats[:, -1]]) if self.stored_ else bins
+    def _below(self, stats: Any, part: slice) -> Any:
+        """Return the sums of the rows that each stump of a part is 1 for, (k, atoms)."""
+        edges = self._bin_edges(*self._columns_of(part))
+        ends = edges[1:] - 1
+        stumps = np.delete(np.arange(edges[-1]), ends)
+        column = np.repeat(np.arange(len(ends)), np.diff(edges) - 1)
+        running = torch.cumsum(stats[: int(edges[-1])], dim=0)
+        before = torch.vstack([torch.zeros_like(running[:1]), running[self.place.asarray(ends)]])
+        return (running[self.place.asarray(stumps)] - before[self.place.asarray(column)]).T
 
     def columns(self, data: Ranked, atom: int) -> Tensor:
         return self.place.columns(self.features([atom]), data.source).T

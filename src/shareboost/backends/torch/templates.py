@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...kernels import MIDDLE
-from ...pools.base import ranges
+from ...pools.numbers import ranges
 from ...pools.templates import Templates
 from .forms import OnDevice
 from .fused import fused

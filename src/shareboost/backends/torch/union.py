@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 from sklearn.base import clone
-from torch import Tensor
 
 from ...pools import Pool, Union
 from .backend import Device
-from .forms import OnDevice, fitted_form_of, form_of
+from .forms import OnDevice, form_of
 
 
 class DeviceUnion(OnDevice, Union):
@@ -20,16 +17,9 @@ class DeviceUnion(OnDevice, Union):
         form = super().of(pool, place)
         for _, own in form._named():
             form_of(own, place)  # raises before any work where one has none
+        if "pools_" in vars(pool):
+            form.pools_ = [form_of(own, place) for own in form.pools_]
         return form
-
-    def adopt(self, fitted: Pool) -> Self:
-        super().adopt(fitted)
-        self.pools_ = [fitted_form_of(pool, self.place) for pool in self.pools_]
-        return self
-
-    def plain_stats(self, stats: Tensor, part: slice) -> Tensor:
-        number, own = self._own(part)
-        return self.pools_[number].plain_stats(stats, own)
 
     def _new_pool(self, pool: Pool) -> Pool:
         return form_of(clone(pool), self.place)
