@@ -26,7 +26,8 @@ from .choice.wishes import GROUP_CHOICES
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .places import place_of
-from .pools import POOLS, Pool, new_pool
+from .pools import POOLS, Pool
+from .pools.by_name import new_pool
 from .prediction import Predictor, fitted_attributes
 from .progress import RoundsBar, progress_bars
 from .refit import SOLVERS, auto_factor, not_an_alpha

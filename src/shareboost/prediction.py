@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -18,15 +18,15 @@ from .model import Model
 from .model_path import ModelPath, Step
 from .numbered_names import NumberedNames
 from .places import is_device_array, is_spread, place_of
-from .pools import Features, Pool, takes_nan
+from .pools import Columns, Features, Groups
+from .pools.by_name import WithPool, known_pool, takes_nan
 from .validation import check_rows, on_host
 
 
-class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
+class Predictor(ClassifierMixin, TransformerMixin, WithPool):
     """What an estimator with the attributes of ``fitted_attributes`` can do."""
 
     n_features: int | None
-    pool: str | Pool
     n_features_in_: int
     classes_: NDArray[Any]
     coef_: NDArray[np.float64]
@@ -160,8 +160,12 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         save_model(self, path, whole_path=whole_path, overwrite=overwrite)
 
     def __sklearn_tags__(self) -> Tags:
+        # Without array_api_support, by which fitted attributes would be arrays of X's namespace.
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        on_device = getattr(self, "device", None) is not None
+        tags.input_tags.sparse = not on_device or isinstance(
+            known_pool(self.pool), (Columns, Groups)
+        )
         tags.input_tags.allow_nan = self._takes_nan()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
