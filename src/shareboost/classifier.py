@@ -57,7 +57,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             default="columns"
         The candidates: the columns of X, all stumps or all pairwise products of them,
         local linear pieces, or image templates. An object of ``shareboost.pools`` sets
-        their parameters, and ``Union`` joins several.
+        their parameters, or ``set_params(pool__max_bins=16)`` does, for a name too, and
+        ``Union`` joins several.
     rule : {"orthogonal", "gradient", "newton", "line_search", "column", "refit"}, \
             default="orthogonal"
         How the next feature is chosen:
