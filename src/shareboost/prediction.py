@@ -160,8 +160,8 @@ class Predictor(ClassifierMixin, TransformerMixin, WithPool):
         save_model(self, path, whole_path=whole_path, overwrite=overwrite)
 
     def __sklearn_tags__(self) -> Tags:
-        # Without array_api_support, by which fitted attributes would be arrays of X's namespace.
         tags = super().__sklearn_tags__()
+        # array_api_support stays off: fitted attributes are NumPy's, whatever X's namespace is.
         on_device = getattr(self, "device", None) is not None
         tags.input_tags.sparse = not on_device or isinstance(
             known_pool(self.pool), (Columns, Groups)
