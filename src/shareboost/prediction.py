@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
@@ -28,15 +28,15 @@ from .model import Model
 from .model_path import ModelPath, Step
 from .numbered_names import NumberedNames
 from .places import is_device_array, is_spread, place_of
-from .pools import Features, Pool, takes_nan
+from .pools import Columns, Features, Groups
+from .pools.by_name import WithPool, known_pool, takes_nan
 from .validation import check_rows, on_host
 
 
-class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
+class Predictor(ClassifierMixin, TransformerMixin, WithPool):
     """What an estimator with the attributes of ``fitted_attributes`` can do."""
 
     n_features: int | None
-    pool: str | Pool
     n_features_in_: int
     classes_: NDArray[Any]
     coef_: NDArray[np.float64]
@@ -221,7 +221,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        # array_api_support stays off: fitted attributes are NumPy's, whatever X's namespace is.
+        on_device = getattr(self, "device", None) is not None
+        tags.input_tags.sparse = not on_device or isinstance(
+            known_pool(self.pool), (Columns, Groups)
+        )
         tags.input_tags.allow_nan = self._takes_nan()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
