@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .backends import Place
 from .checkpoints.identity import identity_of
 from .checkpoints.saved_run import SavedRun
 from .choice.select import Selector
@@ -21,6 +20,9 @@ from .refit import Refit
 from .rounds import Run, Stopping
 from .rows import Rows
 from .samples import evaluation_sample
+
+if TYPE_CHECKING:
+    from .backends import Place
 
 # Held out of training for early stopping where nothing else is said, as in scikit-learn.
 HELD_OUT = 0.1

@@ -18,12 +18,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import assembly, warm_start
-from .backends import place_of
 from .callbacks import FitCallbacks
 from .checkpoints.fingerprint import digest
 from .checkpoints.identity import resolved_of, shaping_of
 from .choice.select import RULES
 from .choice.wishes import GROUP_CHOICES
+from .inputs import backend_of
 from .losses import LogisticLoss
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
@@ -391,7 +391,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         """
         check_alpha(self.alpha)
         pool = new_pool(self.pool)
-        place = place_of(X, self.device)
+        place = backend_of(X, self.device)
         checked, classes, names, all_rows = checked_sample(
             self, X, y, sample_weight, pool.allows_nan
         )

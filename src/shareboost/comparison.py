@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from .backends import is_spread
 from .frames import pandas_for
+from .inputs import input_of, on_host
 from .model_path import ModelPath
 from .prediction import Predictor, columns_read
-from .validation import check_labels_of_one_type, is_number, on_host, sample_weights
+from .validation import check_labels_of_one_type, is_number, sample_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,13 +113,8 @@ def error_curve(
 
 def staged_labels(clf: Predictor, X: Any) -> Iterator[NDArray[Any]]:
     """Yield the labels that every model predicts, as NumPy's."""
-    if not is_spread(X):
-        yield from map(on_host, clf.staged_predict(X))
-        return
-    from .backends.dask.prediction import staged_scores
-
-    for scores in staged_scores(clf, X):  # which reads X once, not once a model
-        yield clf.classes_[scores.argmax(axis=1)]
+    for scores in input_of(X).staged(clf, "scores", X):
+        yield clf.classes_[on_host(scores.argmax(axis=1))]
 
 
 def check_has_path(clf: Any) -> None:

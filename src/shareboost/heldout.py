@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array
-from .backends import Place
 from .losses import Labels
 from .pools import Pool
 from .rows import Chosen, Rows
+
+if TYPE_CHECKING:
+    from .backends import Place
 
 
 class HeldOut:

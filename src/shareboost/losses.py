@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Scalar, namespace
+from .inputs import backend_module
 
 Floats = Any  # NDArray[np.floating], or a tensor of a torch device
 Labels = NDArray[np.intp]
@@ -186,11 +187,11 @@ class BinaryLogisticLoss(_Logistic):
 
 def _softmax_of(scores: Floats) -> Any:
     """Return the module of the steps that run where the scores are."""
-    if isinstance(scores, np.ndarray):
-        from .kernels import softmax as steps
-    else:
-        from .backends.torch import softmax as steps  # type: ignore[no-redef]
-    return steps
+    if not isinstance(scores, np.ndarray):
+        return backend_module(scores, "softmax")
+    from .kernels import softmax
+
+    return softmax
 
 
 def _weighted(losses: Floats, weight: Floats) -> Scalar:

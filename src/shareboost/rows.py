@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
 from itertools import accumulate
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array, Scalar
-from .backends import HOST, Place
+from .inputs import backend_of
 from .losses import Floats, Labels, Loss
 from .pools import Pool
 from .pools.base import SMALLEST_SCALE, out_of_range
 from .shard import CURVATURE, RESIDUAL, Block, Chosen, Shard, Wanted, may_overflow
+
+if TYPE_CHECKING:
+    from .backends import Place
 
 Found = TypeVar("Found")
 
@@ -79,8 +82,8 @@ class Rows:
     intercept : bool
         Whether the first column is the constant 1. The columns that follow are then
         centred as they are appended; the intercept absorbs the shift.
-    place : Place
-        Where the arrays live.
+    place : Place, optional
+        Where the arrays live; that of X by default.
 
     Notes
     -----
@@ -108,9 +111,9 @@ class Rows:
         pool: Pool,
         n_classes: int,
         intercept: bool,
-        place: Place = HOST,
+        place: Place | None = None,
     ):
-        self._begin(float(weight.sum()), Shard(pool, n_classes, intercept, place))
+        self._begin(float(weight.sum()), Shard(pool, n_classes, intercept, place or backend_of(X)))
         self._source = (X, y, weight)
 
     def _begin(self, total_weight: float, shard: Shard) -> None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array, Map, Scalar, namespace
-from .backends import Place
 from .losses import Labels, Loss
 from .pools import Pool
 from .progress import track
+
+if TYPE_CHECKING:
+    from .backends import Place
 
 # A trial step of a solver may be far too long, and columns may be too large: whoever asked sees
 # a value that is not finite, and nobody else sees anything.

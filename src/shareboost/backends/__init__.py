@@ -1,13 +1,9 @@
-"""Where the arrays of a fit live: in NumPy, or on a torch device."""
+"""Where the arrays of a fit live: in NumPy, on a torch device, or on the workers of a cluster.
+
+The core imports none of these: ``shareboost.inputs`` finds them by the type of X.
+"""
 
 from .base import Place
-from .kinds import is_device_array, is_spread, place_of
 from .numpy import HOST
 
-__all__ = [
-    "HOST",
-    "Place",
-    "is_device_array",
-    "is_spread",
-    "place_of",
-]
+__all__ = ["HOST", "Place"]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, Map, Scalar, Starts
 
 if TYPE_CHECKING:
+    from ..model import Model
     from ..pools import Features, Pool
 
 
@@ -66,6 +67,18 @@ class Place(ABC):
     @abstractmethod
     def columns(self, features: Features, X: Any) -> Array:
         """Return the columns of chosen atoms for rows that are here, (rows, n_columns), dense."""
+
+    @abstractmethod
+    def transformed(self, features: Features, rows: Any) -> Any:
+        """Return the columns of chosen atoms for a user: sparse ones of sparse rows stay so."""
+
+    @abstractmethod
+    def scores(self, model: Model, rows: Any) -> Array:
+        """Return the scores of rows that are here, (rows, k)."""
+
+    @abstractmethod
+    def best(self, model: Model, rows: Any) -> Array:
+        """Return the number of the class of the highest score, (rows,); the first of equals."""
 
     @abstractmethod
     def gram(self, rounding: float) -> Any:

@@ -17,6 +17,7 @@ from ..threads import Workers, single_threaded_blas
 from .base import Place
 
 if TYPE_CHECKING:
+    from ..model import Model
     from ..pools import Features, Pool
 
 # Rows a block. Measured at 60000 x 200 columns, 10 classes, two threads: blocks of
@@ -73,6 +74,15 @@ class Host(Place):
     def columns(self, features: Features, X: Any) -> NDArray[Any]:
         found = features.columns(X)
         return found.toarray() if sp.issparse(found) else found
+
+    def transformed(self, features: Features, rows: Any) -> Any:
+        return features.columns(rows)
+
+    def scores(self, model: Model, rows: Any) -> NDArray[np.float64]:
+        return model.scores(rows)
+
+    def best(self, model: Model, rows: Any) -> NDArray[np.intp]:
+        return model.best(rows)
 
     def gram(self, rounding: float) -> Gram:
         return Gram(rounding)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
 
-from ..backends import Place
 from ..choice.terms import Terms
 from ..choice.wishes import Wishes
 from ..penalties import PENALTIES
 from ..pools import POOLS, Pool
 from .fingerprint import digest
+
+if TYPE_CHECKING:
+    from ..backends import Place
 
 # Parameters that change nothing of what a run finds.
 IRRELEVANT = ("checkpoint", "verbose", "warm_start")

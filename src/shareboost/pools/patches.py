@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..arguments import at_least
 from ..arrays import namespace
+from ..inputs import backend_module
 from .clustering import cluster
 from .numbers import float_type, ranges
 
@@ -204,6 +205,4 @@ def _cut_on_device(
     unit: float,
 ) -> Any:
     """Return the patches at the given places of a tensor of images, one row each."""
-    from ..backends.torch.images import pixels
-
-    return pixels(X, *_inside(shape, size, places), unit)
+    return backend_module(X, "images").pixels(X, *_inside(shape, size, places), unit)

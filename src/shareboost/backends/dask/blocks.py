@@ -14,8 +14,8 @@ from dask.base import collections_to_expr
 from dask.core import flatten
 from sklearn.exceptions import DataConversionWarning
 
-from ...validation import check_labels_of_one_type, on_host, sample_weights
-from .. import is_spread
+from ...inputs import backend_name, on_host
+from ...validation import check_labels_of_one_type, sample_weights
 from .fleet import Graph, Key
 from .given_rows import counted_lengths, lengths_of
 from .tables import whole_rows
@@ -84,11 +84,11 @@ def row_chunks(X: Any) -> tuple[float, ...]:
 
 def _beside(X: Any, values: Any, name: str) -> Any:
     """Return one number or label a row as a collection in the chunks of X."""
-    if not is_spread(values) and not isinstance(X, da.Array):
+    if backend_name(values) != "dask" and not isinstance(X, da.Array):
         lengths_of(X)  # counts them
     chunks = row_chunks(X)
     known = not math.isnan(sum(chunks))
-    if not is_spread(values):
+    if backend_name(values) != "dask":
         if not known:
             raise ValueError(
                 f"X has blocks of unknown sizes and {name} is {type(values).__name__}: give {name} "

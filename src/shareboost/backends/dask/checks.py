@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
     _check_n_features,
 )
 
+from ...inputs import backend_name
 from ...samples import CheckedSample
 from ...validation import (
     ClassWeight,
@@ -25,7 +26,6 @@ from ...validation import (
     check_weighted_classes,
     class_weights,
 )
-from .. import is_device_array
 from .blocks import Blocks, aligned
 from .fleet import Fleet
 from .given_rows import lengths_of
@@ -43,7 +43,7 @@ def checked_sample(
     """Return the rows to fit an estimator to; ``checked`` learns the columns of X."""
     learn_columns(checked, X)
     fleet = Fleet()
-    if is_device_array(X._meta):
+    if backend_name(X._meta) == "torch":
         let_tensors_travel(fleet.client)
     blocks = aligned(X, y, sample_weight)
     surveys = surveyed(checked, fleet, blocks, allows_nan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ from ...rows import PartTask
 from ...shard import Wanted
 from . import worker
 from .fleet import Fleet, Graph, Key, task
-from .sample import SpreadSample
 from .worker import Numbers, State
+
+if TYPE_CHECKING:
+    from .sample import SpreadSample
 
 
 class Crew:

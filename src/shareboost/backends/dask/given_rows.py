@@ -12,9 +12,7 @@ from dask.base import tokenize
 from dask.delayed import delayed
 from numpy.typing import NDArray
 
-from ...samples import rows_of
-from ...validation import on_host
-from .. import is_device_array
+from ...inputs import backend_name, on_host, rows_of
 
 # Where a frame has the lengths of its partitions, once they are counted.
 COUNTED = "_shareboost_lengths"
@@ -51,7 +49,7 @@ def some_rows(X: Any, rows: NDArray[Any]) -> Any:
 
 def computed(values: Any) -> Any:
     """Return what Dask computes, blocks of a device's arrays as NumPy's."""
-    if isinstance(values, da.Array) and is_device_array(values._meta):
+    if isinstance(values, da.Array) and backend_name(values._meta) == "torch":
         values = da.map_blocks(on_host, values, meta=on_host(values._meta))
     return values.compute()
 

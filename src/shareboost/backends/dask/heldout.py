@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import worker
 from .fleet import Fleet, Graph
-from .sample import SpreadSample
+
+if TYPE_CHECKING:
+    from .sample import SpreadSample
 
 
 class SpreadHeldOut:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,24 +17,13 @@ from numpy.typing import NDArray
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from ...answers import StepWeights
+from ...answers import StepWeights, decision, of_scores
+from ...inputs import on_host
 from ...pools import Features
-from ...prediction import Predictor, decision
-from ...validation import on_host
+from ...prediction import ANSWERS, Predictor
 from .tables import check_columns, whole_rows
 
 PLAIN = (str, int, float, type(None))
-
-# The code that answers a block, by what was asked for.
-OF_A_BLOCK: dict[str, Callable[[Predictor, Any], Any]] = {
-    "decisions": Predictor.decision_function,
-    "predict": Predictor.predict,
-    "proba": Predictor.predict_proba,
-    "log-proba": Predictor.predict_log_proba,
-    "explain": Predictor._contributions,
-    "transform": Predictor._transformed,
-    "staged-columns": Predictor._path_columns,
-}
 
 
 class _Chosen(NamedTuple):
@@ -137,7 +126,7 @@ def _block_answer(block: Any, model: Predictor, asked: str, empty: Any) -> Any:
     """Return the answer to a block, by the code for rows that are not Dask's, as declared."""
     if not block.shape[0]:  # which scikit-learn refuses
         return empty
-    found = on_host(OF_A_BLOCK[asked](model, block))
+    found = on_host(ANSWERS[asked](model, block))
     if sp.issparse(found) and not sp.issparse(empty):
         found = found.toarray()
     # Where X is declared as integers and is none, its columns stay what they are.
@@ -147,10 +136,7 @@ def _block_answer(block: Any, model: Predictor, asked: str, empty: Any) -> Any:
 
 def _block_step(columns: NDArray[np.float64], step: _Step, asked: str) -> NDArray[Any]:
     """Return the answer of one model of the path to a block of columns."""
-    scores = step.weights.scores(columns)
-    if asked == "predict":
-        return step.classes[scores.argmax(axis=1)]
-    return decision(scores) if asked == "decisions" else scores
+    return of_scores(asked, step.weights.scores(columns), step.classes)
 
 
 def _check_output(clf: Predictor) -> None:

@@ -10,10 +10,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
+from ...inputs import backend_name, on_host, rows_of
 from ...losses import Labels
-from ...samples import Sample, rows_of
-from ...validation import check_labels_of_one_type, check_rows, in_our_words, on_host
-from .. import is_device_array
+from ...samples import Sample
+from ...validation import check_labels_of_one_type, check_rows, in_our_words
 from .fleet import Refusal
 
 Vector = NDArray[np.float64]
@@ -119,14 +119,14 @@ def _weights(weight: Any, n_rows: int) -> Vector:
 
 
 def _kind(rows: Any) -> str:
-    if is_device_array(rows):
+    if backend_name(rows) == "torch":
         return "tensors"
     return "sparse" if sp.issparse(rows) else "dense"
 
 
 def _dtype(rows: Any) -> np.dtype[Any]:
     """Return NumPy's type of the rows."""
-    if not is_device_array(rows):
+    if backend_name(rows) != "torch":
         return np.dtype(rows.dtype)
     from ..torch.types import numpy_type
 
@@ -155,7 +155,7 @@ class Recipe:
         """Return the rows of positive weight, of all or of those numbers."""
         X = checked_rows(self.checked, X, False)
         index, found = self._labelled(_labels(y, X.shape[0]), weight)
-        if is_device_array(X):
+        if backend_name(X) == "torch":
             from ..torch.types import tensor_type
 
             X = X.to(tensor_type(self.dtype))

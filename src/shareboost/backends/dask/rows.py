@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import psutil
@@ -24,8 +24,10 @@ from .. import HOST
 from ..base import ClusterRun
 from .crew import Crew
 from .given_rows import by_block
-from .sample import SpreadSample
 from .worker import Numbers, Point, State
+
+if TYPE_CHECKING:
+    from .sample import SpreadSample
 
 # The share of the client's free memory that gathered columns may take.
 CLIENT_SHARE = 0.4

@@ -12,19 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...checkpoints.fingerprint import digest
+from ...inputs import on_host
 from ...pools import Pool
 from ...samples import Sample, held_out_rows
-from ...validation import on_host
 from .. import Place
 from .blocks import Blocks
 from .fleet import Fleet, Graph, Key
 from .given_rows import by_block
+from .heldout import SpreadHeldOut
 from .recipe import Recipe, Survey
+from .rows import SpreadRows, spread_rows
+from .table import SpreadTable
 
 if TYPE_CHECKING:
     from ...rows import Rows
-    from .heldout import SpreadHeldOut
-    from .rows import SpreadRows
 
 
 @dataclass(frozen=True)
@@ -157,8 +158,6 @@ class SpreadSample:
 
     def fitted(self, pool: Pool, place: Place, centred: bool) -> SpreadSample:
         """Fit the pool to the rows; return them, held where they can be."""
-        from .table import SpreadTable
-
         found = self.hold()
         try:
             pool.fit(SpreadTable(found), centred=centred)
@@ -169,14 +168,10 @@ class SpreadSample:
 
     def rows(self, pool: Pool, n_classes: int, intercept: bool, place: Place, n: int) -> SpreadRows:
         """Return the rows for a run of up to n atoms of the fitted pool."""
-        from .rows import spread_rows
-
         return spread_rows(self, pool, n_classes, intercept, n)
 
     def held_out(self, rows: Rows) -> SpreadHeldOut:
         """Return these rows as those that a run on others is scored on."""
-        from .heldout import SpreadHeldOut
-
         return SpreadHeldOut(self, rows)
 
     def digests(self, n_classes: int) -> dict[str, str]:

@@ -11,8 +11,7 @@ from dask.base import compute, tokenize
 from dask.delayed import delayed
 from sklearn.metrics import accuracy_score
 
-from ...validation import on_host
-from .. import is_spread
+from ...inputs import backend_name, on_host
 
 
 def accuracy(predicted: da.Array, y: Any, sample_weight: Any = None) -> float:
@@ -21,7 +20,7 @@ def accuracy(predicted: da.Array, y: Any, sample_weight: Any = None) -> float:
     Labels and weights may lie in blocks of their own, or in NumPy's arrays.
     """
     beside = {"y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
-    here = not all(map(is_spread, beside.values()))
+    here = not all(backend_name(values) == "dask" for values in beside.values())
     if here and np.isnan(predicted.shape[0]):
         # Nobody knows which of the labels belong to a block before it is predicted.
         own = compute(predicted, *beside.values())
@@ -39,7 +38,7 @@ def accuracy(predicted: da.Array, y: Any, sample_weight: Any = None) -> float:
 
 def _blocks(values: Any, predicted: da.Array, name: str) -> Any:
     """Return the blocks of labels or weights, as many rows in each as are predicted."""
-    if not is_spread(values):
+    if backend_name(values) != "dask":
         values = np.asarray(on_host(values))
         _check_length(len(values), predicted, name)
         values = da.from_array(values, chunks=(predicted.chunks[0], *values.shape[1:]))

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ...inputs import on_host
 from ...pools.table import Table
 from ...progress import track
 from ...samples import Sample
-from ...validation import on_host
 from .given_rows import by_block
-from .sample import SpreadSample
+
+if TYPE_CHECKING:
+    from .sample import SpreadSample
 
 Vector = NDArray[np.float64]
 

@@ -12,12 +12,13 @@ from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
 from ...heldout import HeldOut
+from ...inputs import backend_of
 from ...losses import Loss
 from ...pools import Pool
 from ...rows import Totals
 from ...samples import Sample
 from ...shard import CURVATURE, Chosen, Shard, Wanted
-from .. import HOST, Place, place_of
+from .. import HOST, Place
 
 Numbers = NDArray[np.intp] | None  # of rows of a block; None for all
 
@@ -51,7 +52,7 @@ class WorkerShard(Shard):
     def __init__(
         self, pool: Pool, n_classes: int, intercept: bool, sample: Sample, device: Any
     ) -> None:
-        place = place_of(sample.X, device)
+        place = backend_of(sample.X, device)
         super().__init__(place.form(pool), n_classes, intercept, place)
         self.n_rows = len(sample.y)
         self._chosen: tuple[Chosen, ...] = ()
@@ -228,7 +229,7 @@ def held_out(device: Any, pool: Pool, sample: Sample) -> HeldOut | None:
     """Return the rows of a block that are held out; None of no rows."""
     if not len(sample.y):
         return None
-    return HeldOut(sample.X, sample.y, sample.weight, pool, place_of(sample.X, device))
+    return HeldOut(sample.X, sample.y, sample.weight, pool, backend_of(sample.X, device))
 
 
 def right(

@@ -15,15 +15,14 @@ except ImportError as error:  # pragma: no cover
         "device and tensors as X need PyTorch: pip install 'shareboost[gpu]'."
     ) from error
 
+from ...inputs import backend_name
 from .backend import Device
 from .tensors import as_tensor
 
 
 def place_of(X: Any, device: Any) -> Device:
     """Return the device of X, or that asked for; raise where there is none, or they differ."""
-    from ..kinds import is_device_array
-
-    own = as_tensor(X).device if is_device_array(X) else None
+    own = as_tensor(X).device if backend_name(X) == "torch" else None
     asked = None if device is None else checked_device(device)
     if own is None:
         assert asked is not None

@@ -23,6 +23,7 @@ from .tensors import as_tensor, compressed, is_sparse, readable
 from .types import tensor_type
 
 if TYPE_CHECKING:
+    from ...model import Model
     from ...pools import Features, Pool
 
 # Examples whose products are summed in the type of the rows; those sums are added in float64.
@@ -121,6 +122,28 @@ class Device(Place):
         from .features import columns_of
 
         return columns_of(features, X, self)
+
+    def transformed(self, features: Features, rows: Any) -> Tensor:
+        with self.settled():
+            return self.columns(features, rows)
+
+    def scores(self, model: Model, rows: Tensor) -> Tensor:
+        """Return the scores of rows, (rows, k), of as many at a time as there is room for."""
+        with self.settled():
+            coef, intercept = self.asarray(model.coef.T), self.asarray(model.intercept)
+            if is_sparse(rows):  # which are not cut
+                return self.wide(self.columns(model.features, rows)) @ coef + intercept
+            scores = self.zeros((rows.shape[0], len(intercept)))
+
+            def write(some: slice) -> None:
+                columns = self.wide(self.columns(model.features, rows[some]))
+                scores[some] = columns @ coef + intercept
+
+            self.memory.chunks(len(rows), 24 * max(1, len(coef)), write, "the chosen columns")
+        return scores
+
+    def best(self, model: Model, rows: Tensor) -> Tensor:
+        return self.scores(model, rows).argmax(dim=1)
 
     def gram(self, rounding: float) -> DeviceGram:
         return DeviceGram(rounding, self.device)

@@ -13,7 +13,7 @@ from ...pools.columns import Columns
 from ...pools.moments import Moments, range_or_one
 from ...pools.numbers import ranges
 from ...pools.table import Table
-from .forms import OnDevice
+from .on_device import OnDevice
 from .tensors import by_columns, compressed, is_sparse
 from .types import tensor_type
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from ...pools import Columns, Groups, Pool
 from .columns import DeviceColumns
-from .forms import OnDevice
+from .on_device import OnDevice
 
 if TYPE_CHECKING:
     from .backend import Device

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ...pools.piece_features import Coordinates
 from ...pools.pieces import Pieces
-from .forms import OnDevice
+from .on_device import OnDevice
 from .shells import Tiles, joined, moments, squared_distances, tile_rows, tiled
 
 # What the statistics of a part take at most.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...pools.products import Products
-from .forms import OnDevice
+from .on_device import OnDevice
 from .types import tensor_type
 
 # Examples whose products are summed in the type of the rows.

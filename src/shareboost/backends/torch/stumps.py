@@ -13,7 +13,7 @@ from torch import Tensor
 from ...pools.stumps import Stumps
 from ...pools.table import Table
 from ...pools.thresholds import Counted
-from .forms import OnDevice
+from .on_device import OnDevice
 from .types import tensor_type
 
 # What the statistics of a part take at most.

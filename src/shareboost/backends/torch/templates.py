@@ -12,9 +12,9 @@ from torch import Tensor
 from ...kernels import MIDDLE
 from ...pools.numbers import ranges
 from ...pools.templates import Templates
-from .forms import OnDevice
 from .fused import fused
 from .images import as_images, masked_maxima, responses
+from .on_device import OnDevice
 
 
 class DeviceImages(NamedTuple):

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sklearn.base import clone
 
 from ...pools import Pool, Union
-from .backend import Device
-from .forms import OnDevice, form_of
+from .on_device import OnDevice
+
+if TYPE_CHECKING:
+    from .backend import Device
 
 
 class DeviceUnion(OnDevice, Union):
@@ -16,10 +20,10 @@ class DeviceUnion(OnDevice, Union):
     def of(cls, pool: Pool, place: Device) -> DeviceUnion:
         form = super().of(pool, place)
         for _, own in form._named():
-            form_of(own, place)  # raises before any work where one has none
+            place.form(own)  # raises before any work where one has none
         if "pools_" in vars(pool):
-            form.pools_ = [form_of(own, place) for own in form.pools_]
+            form.pools_ = [place.form(own) for own in form.pools_]
         return form
 
     def _new_pool(self, pool: Pool) -> Pool:
-        return form_of(clone(pool), self.place)
+        return self.place.form(clone(pool))
