@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, Map, Scalar, Starts
 
 if TYPE_CHECKING:
+    from ..gram import Gram
     from ..model import Model
     from ..pools import Features, Pool
 
@@ -81,8 +82,8 @@ class Place(ABC):
         """Return the number of the class of the highest score, (rows,); the first of equals."""
 
     @abstractmethod
-    def gram(self, rounding: float) -> Any:
-        """Return an empty Gram matrix, as ``shareboost.gram.Gram``."""
+    def gram(self, rounding: float) -> Gram:
+        """Return an empty Gram matrix of columns that are here."""
 
     @abstractmethod
     def asarray(self, values: Any, dtype: Any = None) -> Array:

@@ -15,6 +15,7 @@ from ..arrays import Array, Map, Scalar, Starts
 from ..gram import Gram
 from ..threads import Workers, single_threaded_blas
 from .base import Place
+from .panels import PanelFactor
 
 if TYPE_CHECKING:
     from ..model import Model
@@ -85,7 +86,7 @@ class Host(Place):
         return model.best(rows)
 
     def gram(self, rounding: float) -> Gram:
-        return Gram(rounding)
+        return Gram(rounding, PanelFactor([]))
 
     def asarray(self, values: Any, dtype: Any = None) -> NDArray[Any]:
         return np.asarray(values, dtype=dtype)

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...arrays import Map, Scalar, Starts
+from ...gram import Gram
 from ...penalties import PENALTIES
 from ..base import Place
-from .gram import DeviceGram
+from .inverse import InverseFactor
 from .memory import ADVICE, DeviceMemoryError, Memory
 from .precision import full_precision
 from .tensors import as_tensor, compressed, is_sparse, readable
@@ -145,8 +146,8 @@ class Device(Place):
     def best(self, model: Model, rows: Tensor) -> Tensor:
         return self.scores(model, rows).argmax(dim=1)
 
-    def gram(self, rounding: float) -> DeviceGram:
-        return DeviceGram(rounding, self.device)
+    def gram(self, rounding: float) -> Gram:
+        return Gram(rounding, InverseFactor.empty(self.device))
 
     def asarray(self, values: Any, dtype: Any = None) -> Tensor:
         """Return NumPy's values in memory of torch's own.
