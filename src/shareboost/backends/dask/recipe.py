@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
-from ...inputs import backend_name, on_host, rows_of
+from ...arrays import cast, numpy_type
+from ...inputs import backend_name, input_of, on_host, rows_of
 from ...losses import Labels
 from ...samples import Sample
-from ...validation import check_labels_of_one_type, check_rows, in_our_words
+from ...validation import check_labels_of_one_type, in_our_words
 from .fleet import Refusal
 
 Vector = NDArray[np.float64]
@@ -47,7 +48,7 @@ def survey(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> Survey | R
     return Survey(
         rows.shape[0],
         _kind(rows),
-        _dtype(rows),
+        numpy_type(rows),
         _bytes(rows),
         unique,
         np.bincount(place, own, minlength=unique.size).astype(np.float64),
@@ -75,7 +76,7 @@ def checked_rows(checked: Any, X: Any, finite: Any) -> Any:
     if X.shape[0] == 0:  # which scikit-learn refuses
         found = X if hasattr(X, "dtype") else X.to_numpy()
         return found.tocsr() if sp.issparse(found) else found
-    found = check_rows(checked, X, finite)
+    found = input_of(X).check_rows(checked, X, finite)
     return found.tocsr() if sp.issparse(found) else found
 
 
@@ -124,15 +125,6 @@ def _kind(rows: Any) -> str:
     return "sparse" if sp.issparse(rows) else "dense"
 
 
-def _dtype(rows: Any) -> np.dtype[Any]:
-    """Return NumPy's type of the rows."""
-    if backend_name(rows) != "torch":
-        return np.dtype(rows.dtype)
-    from ..torch.types import numpy_type
-
-    return numpy_type(rows.dtype)
-
-
 def _bytes(rows: Any) -> int:
     if sp.issparse(rows):
         return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
@@ -155,12 +147,7 @@ class Recipe:
         """Return the rows of positive weight, of all or of those numbers."""
         X = checked_rows(self.checked, X, False)
         index, found = self._labelled(_labels(y, X.shape[0]), weight)
-        if backend_name(X) == "torch":
-            from ..torch.types import tensor_type
-
-            X = X.to(tensor_type(self.dtype))
-        else:
-            X = X.astype(self.dtype, copy=False)
+        X = X.astype(self.dtype, copy=False) if sp.issparse(X) else cast(X, self.dtype)
         if rows is None and found.min(initial=1.0) == 0.0:
             rows = np.flatnonzero(found)
         if rows is not None:
