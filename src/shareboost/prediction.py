@@ -279,6 +279,7 @@ class Predictor(ClassifierMixin, TransformerMixin, WithPool):
 
     def _answered(self, asked: str, X: Any) -> Any:
         """Return one of ``ANSWERS`` to rows of X, in arrays of their kind."""
+        check_is_fitted(self)
         return input_of(X).answered(self, asked, X)
 
 
