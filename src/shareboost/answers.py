@@ -36,12 +36,12 @@ def of_scores(asked: str, scores: Any, classes: NDArray[Any]) -> Any:
 
 def contributions_of(model: Model, X: Any) -> Any:
     """Return what each atom adds to each score, (rows, k, atoms), as an array where X is."""
-    place = backend_of(X)
-    with place.settled():
-        coef = place.asarray(model.coef.T)
-        columns = place.wide(place.columns(model.features, X))
+    backend = backend_of(X)
+    with backend.settled():
+        coef = backend.asarray(model.coef.T)
+        columns = backend.wide(backend.columns(model.features, X))
         widths = model.features.widths
-        found = place.zeros((X.shape[0], model.intercept.size, widths.size))
+        found = backend.zeros((X.shape[0], model.intercept.size, widths.size))
         for j, (stop, width) in enumerate(zip(np.cumsum(widths), widths, strict=True)):
             own = slice(int(stop - width), int(stop))
             found[:, :, j] = columns[:, own] @ coef[own]
@@ -57,10 +57,10 @@ class StepWeights(NamedTuple):
 
     def scores(self, columns: Any) -> Any:
         """Return the scores of rows given by all columns of the path, (rows, k)."""
-        place = backend_of(columns)
+        backend = backend_of(columns)
         first = np.array_equal(self.own, np.arange(self.own.size))  # then no copy is needed
-        used = columns[:, : self.own.size] if first else columns[:, place.asarray(self.own)]
-        return used @ place.asarray(self.coef.T) + place.asarray(self.intercept)
+        used = columns[:, : self.own.size] if first else columns[:, backend.asarray(self.own)]
+        return used @ backend.asarray(self.coef.T) + backend.asarray(self.intercept)
 
 
 def softmax(scores: Any) -> Any:

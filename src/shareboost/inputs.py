@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from .backends import Place
+    from .backends import Backend
     from .prediction import Predictor
     from .samples import CheckedSample, GivenSample
 
@@ -47,7 +47,7 @@ class Input(ABC):
     fits_one_by_one: ClassVar[bool] = False
 
     @abstractmethod
-    def backend(self, X: Any, device: Any) -> Place:
+    def backend(self, X: Any, device: Any) -> Backend:
         """Return the backend for rows X and the estimator's ``device``; raise if they differ."""
 
     @abstractmethod
@@ -78,9 +78,9 @@ class Input(ABC):
 
     @abstractmethod
     def evaluation_sample(
-        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, place: Place
+        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
     ) -> Any:
-        """Return held-out rows for a fit at a place, checked against the training data."""
+        """Return held-out rows for a fit by a backend, checked against the training data."""
 
     @abstractmethod
     def answered(self, clf: Predictor, asked: str, X: Any) -> Any:
@@ -110,7 +110,7 @@ def input_of(X: Any) -> Input:
     return adaptor
 
 
-def backend_of(X: Any, device: Any = None) -> Place:
+def backend_of(X: Any, device: Any = None) -> Backend:
     """Return the backend for rows X and the estimator's ``device``; raise if they differ."""
     return input_of(X).backend(X, device)
 

@@ -267,9 +267,9 @@ class Predictor(ClassifierMixin, TransformerMixin, WithPool):
         """Return the columns of all atoms of the path in float64, checked, on X's device."""
         check_is_fitted(self)
         rows = self._check_rows(X)
-        place = backend_of(rows)
-        with place.settled():
-            return place.wide(place.columns(self.path_.features, rows))
+        backend = backend_of(rows)
+        with backend.settled():
+            return backend.wide(backend.columns(self.path_.features, rows))
 
     def _staged_weights(self) -> Iterator[StepWeights]:
         """Yield the weights of every model of the path, by the columns of all atoms."""

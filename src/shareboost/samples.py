@@ -22,7 +22,7 @@ from .validation import (
 )
 
 if TYPE_CHECKING:
-    from .backends import Place
+    from .backends import Backend
 
 Estimator = TypeVar("Estimator")
 
@@ -65,20 +65,20 @@ class Sample(NamedTuple):
         own = self if self.own is None else self._replace(weight=self.own)
         return self.take(train), own.take(held_out)
 
-    def fitted(self, pool: Pool, place: Place, centred: bool) -> Sample:
-        """Fit the pool to the rows; return them where the place has them."""
-        with place.settled():
-            sample = self._replace(X=place.rows(self.X))
+    def fitted(self, pool: Pool, backend: Backend, centred: bool) -> Sample:
+        """Fit the pool to the rows; return them where the backend has them."""
+        with backend.settled():
+            sample = self._replace(X=backend.rows(self.X))
             pool.fit(sample.X, sample.weight, centred=centred)
         return sample
 
-    def rows(self, pool: Pool, n_classes: int, intercept: bool, place: Place, n: int) -> Rows:
+    def rows(self, pool: Pool, n_classes: int, intercept: bool, backend: Backend, n: int) -> Rows:
         """Return the rows for a run of up to n atoms of the fitted pool."""
-        return Rows(self.X, self.y, self.weight, pool, n_classes, intercept, place)
+        return Rows(self.X, self.y, self.weight, pool, n_classes, intercept, backend)
 
     def held_out(self, rows: Rows) -> HeldOut:
         """Return these rows as those that a run on others is scored on."""
-        return HeldOut(self.X, self.y, self.weight, rows.pool, rows.place)
+        return HeldOut(self.X, self.y, self.weight, rows.pool, rows.backend)
 
     def digests(self, n_classes: int) -> dict[str, str]:
         """Return what tells whether other rows, of so many classes, are the same."""
@@ -151,7 +151,7 @@ def held_out_rows(
 
 
 def evaluation_sample(
-    checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, place: Place
+    checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
 ) -> Any:
     """Return ``eval_set``, (X, y) or (X, y, sample_weight), checked against the training data."""
     if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
@@ -160,7 +160,7 @@ def evaluation_sample(
             f"{type(eval_set).__name__}"
             + (f" of {len(eval_set)} entries." if hasattr(eval_set, "__len__") else ".")
         )
-    return input_of(eval_set[0]).evaluation_sample(checked, eval_set, classes, finite, place)
+    return input_of(eval_set[0]).evaluation_sample(checked, eval_set, classes, finite, backend)
 
 
 def row_values(

@@ -3,7 +3,7 @@
 The core imports none of these: ``shareboost.inputs`` finds them by the type of X.
 """
 
-from .base import Place
-from .numpy import HOST
+from .base import Backend
+from .numpy import NUMPY
 
-__all__ = ["HOST", "Place"]
+__all__ = ["NUMPY", "Backend"]

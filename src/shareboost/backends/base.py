@@ -1,4 +1,4 @@
-"""What a fit asks of the place where its arrays live."""
+"""What a fit asks of the backend that has its arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..pools import Features, Pool
 
 
-class Place(ABC):
+class Backend(ABC):
     """NumPy's arrays, or the tensors of a torch device, and what is computed there.
 
     Code that both run takes ``xp``, the module of functions such as ``exp``, which bear the
@@ -55,7 +55,7 @@ class Place(ABC):
     @property
     @abstractmethod
     def name(self) -> str | None:
-        """Tell one kind of place from another: their sums differ in the last bits."""
+        """What tells one kind of backend from another: their sums differ in the last bits."""
 
     @abstractmethod
     def check_beside(self, X: Any, what: str) -> None:
@@ -91,7 +91,7 @@ class Place(ABC):
 
     @abstractmethod
     def numpy(self, array: Array) -> NDArray[Any]:
-        """Return an array of this place as NumPy's."""
+        """Return an array of this backend as NumPy's."""
 
     @abstractmethod
     def numbers(self, scalars: Sequence[Scalar]) -> list[float]:

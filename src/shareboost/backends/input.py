@@ -25,15 +25,15 @@ from ..validation import (
     encode_labels,
     sample_weights,
 )
-from .base import Place
-from .numpy import HOST
+from .base import Backend
+from .numpy import NUMPY
 
 
 class ArrayInput(Input):
     """Rows that NumPy computes, unless a device is asked for."""
 
-    def backend(self, X: Any, device: Any) -> Place:
-        return HOST if device is None else import_module(PACKAGES["torch"]).place_of(X, device)
+    def backend(self, X: Any, device: Any) -> Backend:
+        return NUMPY if device is None else import_module(PACKAGES["torch"]).place_of(X, device)
 
     def on_host(self, values: Any) -> Any:
         return values
@@ -71,7 +71,7 @@ class ArrayInput(Input):
         return GivenSample(X, labels, weight)
 
     def evaluation_sample(
-        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, place: Place
+        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
     ) -> Any:
         X, y, *weights = eval_set
         y, weights = on_host(y), list(map(on_host, weights))

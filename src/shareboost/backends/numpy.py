@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..arrays import Array, Map, Scalar, Starts
 from ..gram import Gram
 from ..threads import Workers, single_threaded_blas
-from .base import Place
+from .base import Backend
 from .panels import PanelFactor
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ SMALLEST_BLOCK = 128
 _scratch = local()
 
 
-class Host(Place):
+class NumpyBackend(Backend):
     """NumPy's arrays.
 
     The number of blocks depends on the rows and classes alone, each block is computed by one
@@ -146,4 +146,4 @@ class Host(Place):
         return values if segments is None else np.add.reduceat(values, segments)
 
 
-HOST = Host()
+NUMPY = NumpyBackend()

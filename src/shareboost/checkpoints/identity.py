@@ -14,11 +14,11 @@ from ..pools import POOLS, Pool
 from .fingerprint import digest
 
 if TYPE_CHECKING:
-    from ..backends import Place
+    from ..backends import Backend
 
 # Parameters that change nothing of what a run finds.
 IRRELEVANT = ("checkpoint", "verbose", "warm_start")
-# Of which counts where the run is computed: see ``Place.name``.
+# Of which counts where the run is computed: see ``Backend.name``.
 PLACED = ("device",)
 # Parameters of which counts what they come to: see ``Wishes.resolved``.
 RESOLVED = ("groups", "costs", "include", "exclude")
@@ -43,7 +43,7 @@ def identity_of(
     held_out: Any,
     drawn: bool,
     n_classes: int,
-    place: Place,
+    backend: Backend,
 ) -> dict[str, str]:
     """Return the digest of the data and of every parameter that matters, by name.
 
@@ -59,7 +59,7 @@ def identity_of(
     }
     return {
         "version of shareboost": digest(__version__),
-        "device": digest(place.name),
+        "device": digest(backend.name),
         **sample.digests(n_classes),
         "eval_set": digest(None if held_out is None else held_out.digests(n_classes)),
         **{name: digest(_meaning(name, value), name) for name, value in parameters.items()},

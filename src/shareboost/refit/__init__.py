@@ -161,7 +161,7 @@ class Refit:
                 "or the scale of the columns is too large."
             )
         advice = self._advice(iterations, rows.pool.dtype_)
-        weights = rows.place.numpy(end.W)
+        weights = rows.backend.numpy(end.W)
         return weights, Status(
             end.loss, end.value, iterations, end.reached, tolerance, advice, objective.alpha
         )

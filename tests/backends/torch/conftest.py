@@ -63,4 +63,4 @@ def no_work(monkeypatch):
     def rows(*_):
         raise AssertionError("rows were brought to the device before the refusal")
 
-    monkeypatch.setattr("shareboost.backends.torch.backend.Device.rows", rows)
+    monkeypatch.setattr("shareboost.backends.torch.backend.TorchBackend.rows", rows)

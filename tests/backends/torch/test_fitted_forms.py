@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 torch = pytest.importorskip("torch")
 
-from shareboost.backends import HOST  # noqa: E402
-from shareboost.backends.torch import Device  # noqa: E402
+from shareboost.backends import NUMPY  # noqa: E402
+from shareboost.backends.torch import TorchBackend  # noqa: E402
 from shareboost.losses import LogisticLoss  # noqa: E402
 from shareboost.pools import Columns, Groups, Stumps, Union  # noqa: E402
 from shareboost.rows import Rows  # noqa: E402
@@ -23,17 +23,17 @@ def data():
 
 
 @pytest.fixture
-def place(device):
-    place = Device(torch.device(device))
-    with place.settled():
-        yield place
+def backend(device):
+    backend = TorchBackend(torch.device(device))
+    with backend.settled():
+        yield backend
 
 
-def statistic(place, form, X, rows, part, squares):
+def statistic(backend, form, X, rows, part, squares):
     """That of one block in NumPy, by the form, for a part of the plain pool."""
     block = form.encode(X, slice(0, X.shape[0]))
-    found = form.stats(block, form.prepare(place.asarray(rows)), part, None, squares)
-    return place.numpy(place.wide(found))
+    found = form.stats(block, form.prepare(backend.asarray(rows)), part, None, squares)
+    return backend.numpy(backend.wide(found))
 
 
 def scored(pool, stats, part, squares):
@@ -48,19 +48,19 @@ def assert_alike(found, truth):
 
 
 @every_pool_with(dtype=["f4", "f8"], centred=[True, False])
-def test_a_form_computes_what_its_pool_computes(name, dtype, centred, place, data):
+def test_a_form_computes_what_its_pool_computes(name, dtype, centred, backend, data):
     X, _, R, weight = data
     X = X.astype(dtype)
     pool = fitted(name, X, weight, centred)
     members = [pool, *getattr(pool, "pools_", ())]
     members += [own.columns_ for own in members if hasattr(own, "columns_")]
     before = [dict(vars(own)) for own in members]
-    form, there = place.form(pool), place.rows(X)
+    form, there = backend.form(pool), backend.rows(X)
     for part, squares in product(pool.parts(10), (False, True)):
         rows = np.abs(R) if squares else R
-        truth = scored(pool, statistic(HOST, pool, X, rows, part, squares), part, squares)
-        mine = statistic(HOST, pool, X[:50], rows[:, :50], part, squares)
-        theirs = statistic(place, form, place.rows(X[50:]), rows[:, 50:], part, squares)
+        truth = scored(pool, statistic(NUMPY, pool, X, rows, part, squares), part, squares)
+        mine = statistic(NUMPY, pool, X[:50], rows[:, :50], part, squares)
+        theirs = statistic(backend, form, backend.rows(X[50:]), rows[:, 50:], part, squares)
         assert mine.dtype == theirs.dtype == np.float64
         assert mine.shape == theirs.shape
         for found, own in zip(scored(pool, mine + theirs, part, squares), truth, strict=True):
@@ -68,20 +68,20 @@ def test_a_form_computes_what_its_pool_computes(name, dtype, centred, place, dat
 
         stats = None
         for some in (slice(0, 50), slice(50, 120)):
-            prepared = form.prepare(place.asarray(rows[:, some]))
+            prepared = form.prepare(backend.asarray(rows[:, some]))
             stats = form.stats(form.encode(there, some), prepared, part, stats, squares)
         assert_alike(
-            place.numpy(place.wide(stats)),
-            statistic(place, form, there, rows, part, squares),
+            backend.numpy(backend.wide(stats)),
+            statistic(backend, form, there, rows, part, squares),
         )
         found = form.moments(stats, part) if squares else (form.correlations(stats, part),)
         for own, expected in zip(found, truth, strict=True):
-            assert_alike(place.numpy(own), expected)
+            assert_alike(backend.numpy(own), expected)
 
     assert (form.n_atoms_, form.dtype_) == (pool.n_atoms_, pool.dtype_)
     mine, theirs = pool.encode(X, slice(30, 90)), form.encode(there, slice(30, 90))
     for atom in range(0, pool.n_atoms_, max(1, pool.n_atoms_ // 20)):
-        found, truth = place.numpy(form.columns(theirs, atom)), pool.columns(mine, atom)
+        found, truth = backend.numpy(form.columns(theirs, atom)), pool.columns(mine, atom)
         assert np.allclose(found, truth, rtol=1e-4, atol=1e-4)
         assert np.array_equal(form.scales(atom), pool.scales(atom))
 
@@ -99,22 +99,22 @@ def test_a_form_computes_what_its_pool_computes(name, dtype, centred, place, dat
     ids=["columns, squares", "maxabs", "groups, squares"],
 )
 def test_compressed_rows_give_what_a_sparse_matrix_gives(
-    pool, squares, place, data, torch_has_warned
+    pool, squares, backend, data, torch_has_warned
 ):
     X, _, R, weight = data
     X = X * (X > 8)
     X[:, 8:24] = 0.0  # whole parts without an entry
     X = sp.csr_array(X)
     pool = clone(pool).fit(X, weight)
-    form, rows = place.form(pool), np.abs(R) if squares else R
+    form, rows = backend.form(pool), np.abs(R) if squares else R
     if isinstance(pool, Columns):
         assert len(pool.parts(10)) == 8
     for part in pool.parts(10):
-        found = statistic(place, form, place.rows(X), rows, part, squares)
-        assert_alike(found, statistic(HOST, pool, X, rows, part, squares))
-    mine, theirs = pool.encode(X, slice(0, 120)), form.encode(place.rows(X), slice(0, 120))
+        found = statistic(backend, form, backend.rows(X), rows, part, squares)
+        assert_alike(found, statistic(NUMPY, pool, X, rows, part, squares))
+    mine, theirs = pool.encode(X, slice(0, 120)), form.encode(backend.rows(X), slice(0, 120))
     for atom in range(pool.n_atoms_):
-        found = place.numpy(form.columns(theirs, atom))
+        found = backend.numpy(form.columns(theirs, atom))
         assert np.allclose(found, pool.columns(mine, atom))
 
 
@@ -123,7 +123,7 @@ def test_compressed_rows_give_what_a_sparse_matrix_gives(
     [(False, True), (True, False), (True, True)],
     ids=["nan", "sparse, squares", "nan, squares"],
 )
-def test_stumps_of_codes_that_are_mostly_left_out_are_counted(squares, nan, place, data):
+def test_stumps_of_codes_that_are_mostly_left_out_are_counted(squares, nan, backend, data):
     X, _, R, weight = data
     X = X * (X > 12)
     X[:, 5] = 0.0  # a column without stumps, between others
@@ -131,12 +131,12 @@ def test_stumps_of_codes_that_are_mostly_left_out_are_counted(squares, nan, plac
         X[::7, 3] = np.nan
     pool = Stumps().fit(X if nan else sp.csr_array(X), weight)
     assert pool.stored_
-    form = place.form(pool)
+    form = backend.form(pool)
     rows = np.abs(R) if squares else R
     for part in pool.parts(10):
-        mine = statistic(HOST, pool, X[:60], rows[:, :60], part, squares)
-        theirs = statistic(place, form, place.rows(X[60:]), rows[:, 60:], part, squares)
-        truth = statistic(HOST, pool, X, rows, part, squares)
+        mine = statistic(NUMPY, pool, X[:60], rows[:, :60], part, squares)
+        theirs = statistic(backend, form, backend.rows(X[60:]), rows[:, 60:], part, squares)
+        truth = statistic(NUMPY, pool, X, rows, part, squares)
         for found, own in zip(
             scored(pool, mine + theirs, part, squares),
             scored(pool, truth, part, squares),
@@ -146,52 +146,52 @@ def test_stumps_of_codes_that_are_mostly_left_out_are_counted(squares, nan, plac
 
 
 @pytest.mark.parametrize(("name", "squares"), [("templates", True), ("templates, sizes", False)])
-def test_codes_that_do_not_fit_are_made_for_a_part_alone(name, squares, place, data, monkeypatch):
+def test_codes_that_do_not_fit_are_made_for_a_part_alone(name, squares, backend, data, monkeypatch):
     X, _, R, weight = data
     monkeypatch.setattr("shareboost.pools.templates.PART_ATOMS", 7)
     pool = fitted(name, X, weight)
-    form, rows = place.form(pool), np.abs(R) if squares else R
-    kept = [statistic(place, form, place.rows(X), rows, p, squares) for p in pool.parts(10)]
-    monkeypatch.setattr(place.memory, "fits", lambda *_: False)
+    form, rows = backend.form(pool), np.abs(R) if squares else R
+    kept = [statistic(backend, form, backend.rows(X), rows, p, squares) for p in pool.parts(10)]
+    monkeypatch.setattr(backend.memory, "fits", lambda *_: False)
     for part, truth in zip(pool.parts(10), kept, strict=True):
         assert truth.shape[2] == part.stop - part.start + 1
-        assert_alike(statistic(place, form, place.rows(X), rows, part, squares), truth)
+        assert_alike(statistic(backend, form, backend.rows(X), rows, part, squares), truth)
 
 
-def test_unions_of_unions_have_the_forms_of_all_members(place, data):
+def test_unions_of_unions_have_the_forms_of_all_members(backend, data):
     X, _, R, weight = data
     inner = Union([Stumps(), Columns()], costs=[1.0, 2.0])
     pool = Union([Columns("maxabs"), inner]).fit(X, weight)
-    form = place.form(pool)
+    form = backend.form(pool)
     assert np.array_equal(form.divisors, pool.divisors)
     for part in pool.parts(10):
-        found = statistic(place, form, place.rows(X), R, part, False)
-        assert_alike(found, statistic(HOST, pool, X, R, part, False))
+        found = statistic(backend, form, backend.rows(X), R, part, False)
+        assert_alike(found, statistic(NUMPY, pool, X, R, part, False))
 
 
 def test_numpy_has_the_pool_itself(data):
     pool = fitted("stumps", data[0])
-    assert HOST.form(pool) is pool
+    assert NUMPY.form(pool) is pool
 
 
-def test_a_pool_of_another_kind_is_refused(place):
+def test_a_pool_of_another_kind_is_refused(backend):
     class Own(Columns):
         pass
 
     with pytest.raises(ValueError, match="The pool Own cannot be computed on"):
-        place.form(Own().fit(np.eye(3)))
+        backend.form(Own().fit(np.eye(3)))
 
 
 @pytest.mark.parametrize(
     ("name", "intercept"), [(name, number % 2 == 0) for number, name in enumerate(KINDS)]
 )
-def test_rows_of_a_device_evaluate_and_prepare_as_those_in_numpy(name, intercept, place, data):
+def test_rows_of_a_device_evaluate_and_prepare_as_those_in_numpy(name, intercept, backend, data):
     X, y, _, weight = data
     pool = fitted(name, X, weight, centred=intercept)
     loss = LogisticLoss()
     with (
         Rows(X, y, weight, pool, 10, intercept) as mine,
-        Rows(place.rows(X), y, weight, place.form(pool), 10, intercept, place) as theirs,
+        Rows(backend.rows(X), y, weight, backend.form(pool), 10, intercept, backend) as theirs,
     ):
         for atom in (0, pool.n_atoms_ // 2, pool.n_atoms_ - 1):
             mine.append(atom)
@@ -200,17 +200,17 @@ def test_rows_of_a_device_evaluate_and_prepare_as_those_in_numpy(name, intercept
         value, gradient = mine.evaluate(W, loss)
         found, its_gradient = theirs.evaluate(W, loss)
         assert float(found) == pytest.approx(float(value), rel=1e-4)
-        assert_alike(place.numpy(its_gradient), gradient)
+        assert_alike(backend.numpy(its_gradient), gradient)
         sums, its_sums = mine.prepare(curvatures=True), theirs.prepare(curvatures=True)
-        assert_alike(place.numpy(its_sums), sums)
+        assert_alike(backend.numpy(its_sums), sums)
         (block,), (its_block,) = mine.blocks, theirs.blocks
-        assert_alike(place.numpy(its_block.residual), block.residual)
+        assert_alike(backend.numpy(its_block.residual), block.residual)
         for part in pool.parts(10):
             for squares, prepared in ((False, "prepared"), (True, "curvature")):
                 truth = pool.stats(block.data, getattr(block, prepared), part, None, squares)
                 own = getattr(its_block, prepared)
                 stats = theirs.pool.stats(its_block.data, own, part, None, squares)
-                here = place.numpy(place.wide(stats))
+                here = backend.numpy(backend.wide(stats))
                 for left, right in zip(
                     scored(pool, here, part, squares),
                     scored(pool, truth, part, squares),

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from shareboost.backends import HOST
+from shareboost.backends import NUMPY
 
 torch = pytest.importorskip("torch")
 
-from shareboost.backends.torch import Device  # noqa: E402
+from shareboost.backends.torch import TorchBackend  # noqa: E402
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -20,7 +20,7 @@ def here(device):
 
 def grown(A, sizes, ridge, here, rounding=EPS):
     """The Gram of A's rows, given in steps of some rows, with a factor made at each step."""
-    gram, stop = Device(here(A).device).gram(rounding), 0
+    gram, stop = TorchBackend(here(A).device).gram(rounding), 0
     for size in sizes:
         start, stop = stop, stop + size
         gram.extend(here(A[start:stop] @ A[:stop].T))
@@ -49,7 +49,7 @@ def test_a_factor_multiplies_and_divides_as_in_numpy(sizes, here):
     n = sum(sizes)
     A, W = some_rows(n), some_rows(3, n, seed=1)
     factor = grown(A, sizes, 0.25, here).factor(np.full(n, 0.25))
-    host = HOST.gram(EPS)
+    host = NUMPY.gram(EPS)
     host.extend(A @ A.T)
     truth = host.factor(np.full(n, 0.25))
     for step in ("times", "divide", "divide_transposed"):
@@ -89,7 +89,7 @@ def test_a_factor_does_not_depend_on_when_it_was_asked_for(here):
     """To the last bit: a run that goes on from a checkpoint asks for all of it at once."""
     A = some_rows(100, 190)
     sizes = [1] * 20 + [13, 13, 13, 41]
-    often, once, stop = grown(A, sizes, 0.25, here), Device(here(A).device).gram(EPS), 0
+    often, once, stop = grown(A, sizes, 0.25, here), TorchBackend(here(A).device).gram(EPS), 0
     for size in sizes:
         start, stop = stop, stop + size
         once.extend(here(A[start:stop] @ A[:stop].T))
@@ -109,7 +109,7 @@ def test_a_ridge_may_differ_from_column_to_column(here):
 def test_collinear_columns_have_a_factor(ridge, here):
     A = np.repeat(some_rows(1, 40), 60, axis=0)
     A = (A * np.linspace(0.1, 1e3, 60)[:, None]).astype(np.float32)
-    gram = Device(here(A).device).gram(float(np.finfo(np.float32).eps))
+    gram = TorchBackend(here(A).device).gram(float(np.finfo(np.float32).eps))
     for stop in range(1, 61):
         gram.extend(here((A[stop - 1 : stop] @ A[:stop].T).astype(np.float64)))
         factor = gram.factor(np.full(stop, ridge))
@@ -132,14 +132,14 @@ def test_after_a_removal_all_is_as_if_the_atom_had_never_been_there(here):
     sizes = [1, 20, 9, 12, 5, 22, 1]
     edges = np.cumsum([0, *sizes])
     untouched = dense(grown(A, sizes, 0.25, here).factor(np.full(70, 0.25)), 70, here)
-    for place in (0, 3, 6):
+    for backend in (0, 3, 6):
         gram = grown(A, sizes, 0.25, here)
-        kept = np.delete(np.arange(70), slice(edges[place], edges[place + 1]))
-        before = gram.remove(place)
+        kept = np.delete(np.arange(70), slice(edges[backend], edges[backend + 1]))
+        before = gram.remove(backend)
         ridge = np.full(kept.size, 0.25)
         C = dense(gram.factor(ridge), kept.size, here)
         assert np.allclose(C @ C.T, A[kept] @ A[kept].T + 0.25 * np.eye(kept.size))
-        fresh = grown(A[kept], np.delete(sizes, place), 0.25, here)
+        fresh = grown(A[kept], np.delete(sizes, backend), 0.25, here)
         assert np.allclose(C, dense(fresh.factor(ridge), kept.size, here))
         assert np.array_equal(dense(before.factor(np.full(70, 0.25)), 70, here), untouched)
 

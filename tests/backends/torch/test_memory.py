@@ -189,6 +189,6 @@ def test_a_round_for_which_there_is_no_memory_says_so(method, device, data, monk
     def fail(*_):
         raise torch.OutOfMemoryError("artificially out of memory")
 
-    monkeypatch.setattr(f"shareboost.backends.torch.backend.Device.{method}", fail)
+    monkeypatch.setattr(f"shareboost.backends.torch.backend.TorchBackend.{method}", fail)
     with pytest.raises(MemoryError, match="ran out of memory for X or the chosen .*fewer rows"):
         classifier(2, "stumps", device=device).fit(*data)

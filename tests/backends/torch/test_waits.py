@@ -24,13 +24,13 @@ WAITING = ("item", "tolist", "numpy", "cpu", "__float__", "__int__", "__bool__",
     [("lbfgs", "frobenius"), ("nesterov", "frobenius"), ("lbfgs", "l1"), ("nesterov", "linf1")],
 )
 def test_a_step_of_a_refit_waits_once_an_evaluation(solver, penalty, device, monkeypatch):
-    from shareboost.backends.torch import Device, checked_device
+    from shareboost.backends.torch import TorchBackend, checked_device
 
     X, y = load_digits(return_X_y=True)
-    place = Device(checked_device(device))
-    data = place.rows(X[:300])
-    pool = place.form(Columns()).fit(data)
-    with Rows(data, y[:300], np.ones(300), pool, 10, True, place) as rows:
+    backend = TorchBackend(checked_device(device))
+    data = backend.rows(X[:300])
+    pool = backend.form(Columns()).fit(data)
+    with Rows(data, y[:300], np.ones(300), pool, 10, True, backend) as rows:
         for atom in (20, 30, 42, 10):
             rows.append(atom)
         W = np.zeros((10, 5))

@@ -1,13 +1,13 @@
-"""A cluster as the place of a fit."""
+"""A cluster as the backend of a fit."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..numpy import Host
+from ..numpy import NumpyBackend
 
 
-class Cluster(Host):
+class DaskBackend(NumpyBackend):
     """The workers of a connected client have the rows; what is decided here is NumPy's.
 
     Workers compute where their blocks are, in NumPy or on a device of theirs.

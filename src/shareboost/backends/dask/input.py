@@ -12,8 +12,8 @@ from ...inputs import Input, on_host
 from ...prediction import Predictor
 from ...samples import CheckedSample, GivenSample, row_values
 from ...validation import check_labels_of_one_type
-from ..base import Place
-from .backend import Cluster
+from ..base import Backend
+from .backend import DaskBackend
 from .checks import checked_sample, evaluation_sample, with_known_rows
 from .given_rows import computed, some_rows
 from .prediction import answered, staged_answers, staged_scores
@@ -26,8 +26,8 @@ class DaskInput(Input):
 
     fits_one_by_one = True
 
-    def backend(self, X: Any, device: Any) -> Place:
-        return Cluster()
+    def backend(self, X: Any, device: Any) -> Backend:
+        return DaskBackend()
 
     def on_host(self, values: Any) -> Any:
         return computed(values)
@@ -54,9 +54,9 @@ class DaskInput(Input):
         return GivenSample(X, *row_values(y, sample_weight, n_rows))
 
     def evaluation_sample(
-        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, place: Place
+        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
     ) -> Any:
-        if not isinstance(place, Cluster):
+        if not isinstance(backend, DaskBackend):
             raise ValueError(
                 "eval_set is Dask's, and X is not: give both in arrays of one kind, or compute it."
             )

@@ -20,7 +20,7 @@ from ...checkpoints.fingerprint import digest
 from ...pools import Pool
 from ...rows import PartTask, Removed, Rows
 from ...shard import Block, Chosen, Shard, Wanted
-from .. import HOST
+from .. import NUMPY
 from ..base import ClusterRun
 from .crew import Crew
 from .given_rows import by_block
@@ -96,7 +96,7 @@ class SpreadRows(Rows):
         super().__exit__(*exception)
 
     def _new_shard(self, crew: Crew) -> Shard:
-        return Shard(crew.pool, crew.n_classes, crew.intercept, HOST)
+        return Shard(crew.pool, crew.n_classes, crew.intercept, NUMPY)
 
     @property
     def _state(self) -> State:
@@ -130,7 +130,7 @@ class GatheredRows(SpreadRows):
         y, weight = self.crew.labels(self._numbers)
         self.total_weight = float(weight.sum())
         shard = self._shard
-        for start, stop in pairwise(HOST.edges(y.size, self.n_classes)):
+        for start, stop in pairwise(NUMPY.edges(y.size, self.n_classes)):
             rows = slice(start, stop)
             shard.blocks.append(shard.block(rows, y[rows], weight[rows]))
 
@@ -148,7 +148,7 @@ class _Gathered(Shard):
     """
 
     def __init__(self, crew: Crew, numbers: Sequence[Numbers] | None):
-        super().__init__(crew.pool, crew.n_classes, crew.intercept, HOST)
+        super().__init__(crew.pool, crew.n_classes, crew.intercept, NUMPY)
         self.crew = crew
         self._numbers = numbers
         self._fetched: NDArray[Any] = np.empty((0, 0))

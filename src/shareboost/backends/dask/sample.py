@@ -15,7 +15,7 @@ from ...checkpoints.fingerprint import digest
 from ...inputs import on_host
 from ...pools import Pool
 from ...samples import Sample, held_out_rows
-from .. import Place
+from .. import Backend
 from .blocks import Blocks
 from .fleet import Fleet, Graph, Key
 from .given_rows import by_block
@@ -156,7 +156,7 @@ class SpreadSample:
             replace(self, numbers=taken(held_out), recipe=self.own),
         )
 
-    def fitted(self, pool: Pool, place: Place, centred: bool) -> SpreadSample:
+    def fitted(self, pool: Pool, backend: Backend, centred: bool) -> SpreadSample:
         """Fit the pool to the rows; return them, held where they can be."""
         found = self.hold()
         try:
@@ -166,7 +166,9 @@ class SpreadSample:
             raise
         return found
 
-    def rows(self, pool: Pool, n_classes: int, intercept: bool, place: Place, n: int) -> SpreadRows:
+    def rows(
+        self, pool: Pool, n_classes: int, intercept: bool, backend: Backend, n: int
+    ) -> SpreadRows:
         """Return the rows for a run of up to n atoms of the fitted pool."""
         return spread_rows(self, pool, n_classes, intercept, n)
 

@@ -18,7 +18,7 @@ from ...pools import Pool
 from ...rows import Totals
 from ...samples import Sample
 from ...shard import CURVATURE, Chosen, Shard, Wanted
-from .. import HOST, Place
+from .. import NUMPY, Backend
 
 Numbers = NDArray[np.intp] | None  # of rows of a block; None for all
 
@@ -52,20 +52,20 @@ class WorkerShard(Shard):
     def __init__(
         self, pool: Pool, n_classes: int, intercept: bool, sample: Sample, device: Any
     ) -> None:
-        place = backend_of(sample.X, device)
-        super().__init__(place.form(pool), n_classes, intercept, place)
+        backend = backend_of(sample.X, device)
+        super().__init__(backend.form(pool), n_classes, intercept, backend)
         self.n_rows = len(sample.y)
         self._chosen: tuple[Chosen, ...] = ()
         self._point: Point | None = None
         self._lock = RLock()
         with self.at_work():
             if self.n_rows:
-                self.encode(place.rows(sample.X), sample.y, sample.weight)
+                self.encode(backend.rows(sample.X), sample.y, sample.weight)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what never changes: a question may be answered while this is sent or spilled."""
-        names = ("pool", "n_classes", "intercept", "place", "n_rows")
-        numpy = self.place.numpy
+        names = ("pool", "n_classes", "intercept", "backend", "n_rows")
+        numpy = self.backend.numpy
         blocks = [(block.data, numpy(block.y), numpy(block.weight)) for block in self.blocks]
         return {name: getattr(self, name) for name in names} | {"blocks": blocks}
 
@@ -76,8 +76,8 @@ class WorkerShard(Shard):
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Hold what the place needs; one question at a time."""
-        with self._lock, self.place.settled() as own:
+        """Hold what the backend needs; one question at a time."""
+        with self._lock, self.backend.settled() as own:
             self.map = own
             try:
                 yield
@@ -145,7 +145,7 @@ class WorkerShard(Shard):
         found = self.over_parts(
             parts,
             wanted,
-            lambda part, stats: [self.place.wide(one) for one in stats],
+            lambda part, stats: [self.backend.wide(one) for one in stats],
         )
         for block in self.blocks:  # as large as the residuals, and made anew every time
             block.prepared = block.curvature = None
@@ -179,14 +179,14 @@ def asked(
     with shard.at_work():
         shard.settle(state)
         found = getattr(shard, name)(*arguments)
-        return tuple(_on_host(shard.place, value) for value in found)
+        return tuple(_on_host(shard.backend, value) for value in found)
 
 
 def columns_of(atom: int, rows: Numbers, shard: WorkerShard) -> NDArray[Any]:
     """Return the columns of an atom, (columns, n), in X's units, of some rows or all."""
     with shard.at_work():
         parts = [
-            shard.place.numpy(shard.columns_of(block, atom)).astype(shard.pool.dtype_)
+            shard.backend.numpy(shard.columns_of(block, atom)).astype(shard.pool.dtype_)
             for block in shard.blocks
         ]
     width = shard.pool.scales(atom).size
@@ -197,9 +197,9 @@ def columns_of(atom: int, rows: Numbers, shard: WorkerShard) -> NDArray[Any]:
 def labels_of(rows: Numbers, shard: WorkerShard) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the labels, in as few bytes as they take, and the weights, of some rows or all."""
     least = np.min_scalar_type(shard.n_classes)
-    parts = [shard.place.numpy(block.y).astype(least) for block in shard.blocks]
+    parts = [shard.backend.numpy(block.y).astype(least) for block in shard.blocks]
     y = np.concatenate([np.empty(0, least), *parts])
-    parts = [shard.place.numpy(block.weight) for block in shard.blocks]
+    parts = [shard.backend.numpy(block.weight) for block in shard.blocks]
     weight = np.concatenate([np.empty(0, shard.pool.dtype_), *parts])
     return (y, weight) if rows is None else (y[rows], weight[rows])
 
@@ -215,8 +215,8 @@ def scored(
     """Return the scores of every part, by totals over all rows."""
 
     def by_atom(of_columns: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        segments = HOST.segments(pool.starts(part), len(of_columns))
-        return HOST.sums_over(segments, of_columns)
+        segments = NUMPY.segments(pool.starts(part), len(of_columns))
+        return NUMPY.sums_over(segments, of_columns)
 
     curvatures, found = totals
     return [
@@ -238,7 +238,7 @@ def right(
     """Return the weight of the right answers to held-out rows, and of all."""
     if rows is None:
         return None
-    with rows.place.settled():
+    with rows.backend.settled():
         return rows.right(chosen, intercept, W), rows.total_weight
 
 
@@ -262,11 +262,11 @@ def _alike(one: Chosen, other: Chosen) -> bool:
     )
 
 
-def _on_host(place: Place, value: Any) -> Any:
-    """Return an array of a place, or many in tuples and lists, as NumPy's."""
+def _on_host(backend: Backend, value: Any) -> Any:
+    """Return an array of a backend, or many in tuples and lists, as NumPy's."""
     if isinstance(value, (list, tuple)):
-        return type(value)(_on_host(place, one) for one in value)
-    return value if isinstance(value, (np.ndarray, np.generic, float)) else place.numpy(value)
+        return type(value)(_on_host(backend, one) for one in value)
+    return value if isinstance(value, (np.ndarray, np.generic, float)) else backend.numpy(value)
 
 
 def _own_bytes(data: Any, views: bool = False) -> int:

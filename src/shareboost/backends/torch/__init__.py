@@ -16,23 +16,23 @@ except ImportError as error:  # pragma: no cover
     ) from error
 
 from ...inputs import backend_name
-from .backend import Device
+from .backend import TorchBackend
 from .tensors import as_tensor
 
 
-def place_of(X: Any, device: Any) -> Device:
+def place_of(X: Any, device: Any) -> TorchBackend:
     """Return the device of X, or that asked for; raise where there is none, or they differ."""
     own = as_tensor(X).device if backend_name(X) == "torch" else None
     asked = None if device is None else checked_device(device)
     if own is None:
         assert asked is not None
-        return Device(asked)
+        return TorchBackend(asked)
     if asked is not None and (asked.type, asked.index or 0) != (own.type, own.index or 0):
         raise ValueError(
             f"device={str(device)!r}, but X is on {own}: rows are not moved from one device to "
             "another. Move X, or leave device=None, which takes that of X."
         )
-    return Device(checked_device(own))
+    return TorchBackend(checked_device(own))
 
 
 def checked_device(device: Any) -> torch.device:
@@ -61,4 +61,4 @@ def checked_device(device: Any) -> torch.device:
     return found
 
 
-__all__ = ["Device", "as_tensor", "checked_device", "place_of"]
+__all__ = ["TorchBackend", "as_tensor", "checked_device", "place_of"]

@@ -1,4 +1,4 @@
-"""A torch device as the place of a fit."""
+"""A torch device as the backend of a fit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch import Tensor
 from ...arrays import Map, Scalar, Starts
 from ...gram import Gram
 from ...penalties import PENALTIES
-from ..base import Place
+from ..base import Backend
 from .inverse import InverseFactor
 from .memory import ADVICE, DeviceMemoryError, Memory
 from .precision import full_precision
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CHUNK_EXAMPLES = 1024
 
 
-class Device(Place):
+class TorchBackend(Backend):
     """The tensors of a torch device.
 
     All rows are one block: a device is the faster the larger its tasks. Sums over examples
@@ -49,7 +49,7 @@ class Device(Place):
         self.memory = Memory(device)
 
     def __repr__(self) -> str:
-        return f"Device({str(self.device)!r})"
+        return f"TorchBackend({str(self.device)!r})"
 
     @property
     def name(self) -> str:

@@ -64,7 +64,7 @@ class DeviceColumns(OnDevice, Columns):
 
     def _moments(self, table: Table) -> Moments:
         X, weight = table.gathered()
-        share = self.place.asarray(weight)
+        share = self.backend.asarray(weight)
         return self._sparse_moments(X, share) if is_sparse(X) else self._dense_moments(X, share)
 
     def encode(self, X: Any, rows: slice) -> Any:
@@ -77,7 +77,7 @@ class DeviceColumns(OnDevice, Columns):
             columns.values().to(tensor_type(self.sums_dtype_)),
             (X.shape[1], X.shape[0]),
         )
-        return Compressed(entries, self.place.numpy(columns.ccol_indices()))
+        return Compressed(entries, self.backend.numpy(columns.ccol_indices()))
 
     def parts(self, n_classes: int) -> list[slice]:
         return ranges(self.n_atoms_, self.n_atoms_)
@@ -99,12 +99,12 @@ class DeviceColumns(OnDevice, Columns):
 
             found = torch.vstack(
                 [
-                    self.place.sums(rows, data, scaled),
-                    self.place.sums(rows, data, lambda some: scaled(some).square_()),
+                    self.backend.sums(rows, data, scaled),
+                    self.backend.sums(rows, data, lambda some: scaled(some).square_()),
                 ]
             )
         else:
-            found = self.place.sums(rows, data, lambda some: some.to(rows.dtype))
+            found = self.backend.sums(rows, data, lambda some: some.to(rows.dtype))
         return found if out is None else out.add_(found)
 
     def _compressed_stats(
@@ -114,7 +114,7 @@ class DeviceColumns(OnDevice, Columns):
         if not squares:
             return data.times(rows).double()
         scale = self.here("scale_")[part].to(rows.dtype)
-        counts = self.place.asarray(np.diff(data.pointers))
+        counts = self.backend.asarray(np.diff(data.pointers))
         values = data.entries.values() / torch.repeat_interleave(scale, counts)
         return torch.vstack([data.times(rows, values), data.times(rows, values**2)]).double()
 
@@ -128,19 +128,19 @@ class DeviceColumns(OnDevice, Columns):
     def gathered(self, data: Any, columns: Any) -> Tensor:
         if isinstance(data, Compressed):
             return torch.stack([data.column(int(j)) for j in columns])
-        return data[:, self.place.asarray(np.asarray(columns))].T
+        return data[:, self.backend.asarray(np.asarray(columns))].T
 
     def _dense_moments(self, X: Tensor, weight: Tensor) -> Moments:
         """Return the weighted moments, by sums about the row of largest weight as on the host."""
-        low, high = self.place.extremes(X)
-        unit = self.place.asarray(range_or_one(low, high))
+        low, high = self.backend.extremes(X)
+        unit = self.backend.asarray(range_or_one(low, high))
         pivot = X[int(weight.argmax())].double()
-        first, second = self.place.powers(X, weight, pivot, unit)
+        first, second = self.backend.powers(X, weight, pivot, unit)
         total = float(weight.sum())
         mean = first / total
         variance = (second / total - mean**2).clamp(min=0.0)
         found = pivot + mean * unit, torch.sqrt(variance) * unit
-        return Moments(low, high, *(self.place.numpy(values) for values in found))
+        return Moments(low, high, *(self.backend.numpy(values) for values in found))
 
     def _sparse_moments(self, X: Tensor, weight: Tensor) -> Moments:
         """Return the weighted moments of compressed rows, zeros counted."""
@@ -159,8 +159,8 @@ class DeviceColumns(OnDevice, Columns):
             torch.where(full, low, low.clamp(max=0.0)),
             torch.where(full, high, high.clamp(min=0.0)),
         )
-        low_, high_ = self.place.numpy(low), self.place.numpy(high)
-        unit = self.place.asarray(range_or_one(low_, high_))
+        low_, high_ = self.backend.numpy(low), self.backend.numpy(high)
+        unit = self.backend.asarray(range_or_one(low_, high_))
         total = weight.sum()
         scaled = values / torch.repeat_interleave(unit, lengths)
         mean = of_columns(own * scaled, "sum") / total
@@ -170,5 +170,5 @@ class DeviceColumns(OnDevice, Columns):
         variance = (of_columns(own * about**2, "sum") + absent * mean**2) / total
         deviation = torch.sqrt(variance)
         return Moments(
-            low_, high_, self.place.numpy(mean * unit), self.place.numpy(deviation * unit)
+            low_, high_, self.backend.numpy(mean * unit), self.backend.numpy(deviation * unit)
         )

@@ -24,19 +24,19 @@ from .tensors import is_sparse
 from .types import numpy_type, tensor_type
 
 if TYPE_CHECKING:
-    from .backend import Device
+    from .backend import TorchBackend
 
 
-def columns_of(features: Features, X: Tensor, place: Device) -> Tensor:
+def columns_of(features: Features, X: Tensor, backend: TorchBackend) -> Tensor:
     """Return the columns of chosen atoms, (rows, n_columns), as ``features.columns`` does."""
     if is_sparse(X) and not isinstance(features, (ColumnFeatures, GroupFeatures)):
         raise ValueError(
-            f"Sparse X cannot be computed on {place.device} by a model of {_pool_of(features)}: "
+            f"Sparse X cannot be computed on {backend.device} by a model of {_pool_of(features)}: "
             "there it is taken by models of columns. Give X dense, or as a SciPy matrix."
         )
     for kind, columns in _COLUMNS.items():
         if isinstance(features, kind):
-            return columns(features, X, place)
+            return columns(features, X, backend)
     return features.columns(X)
 
 
@@ -51,8 +51,8 @@ def _floats(X: Tensor) -> torch.dtype:
     return tensor_type(float_type(numpy_type(X.dtype)))
 
 
-def _plain(features: ColumnFeatures, X: Tensor, place: Device) -> Tensor:
-    ids = place.asarray(features.ids)
+def _plain(features: ColumnFeatures, X: Tensor, backend: TorchBackend) -> Tensor:
+    ids = backend.asarray(features.ids)
     if not is_sparse(X):
         return X[:, ids]
     # The product with a matrix of ones where the chosen columns are.
@@ -61,29 +61,29 @@ def _plain(features: ColumnFeatures, X: Tensor, place: Device) -> Tensor:
     return X.to(chosen.dtype) @ chosen
 
 
-def _groups(features: GroupFeatures, X: Tensor, place: Device) -> Tensor:
-    return _plain(features.flat, X, place)
+def _groups(features: GroupFeatures, X: Tensor, backend: TorchBackend) -> Tensor:
+    return _plain(features.flat, X, backend)
 
 
-def _stumps(features: StumpFeatures, X: Tensor, place: Device) -> Tensor:
-    values = X[:, place.asarray(features.column)].double()
-    return (values <= place.asarray(features.threshold)).to(_floats(X))
+def _stumps(features: StumpFeatures, X: Tensor, backend: TorchBackend) -> Tensor:
+    values = X[:, backend.asarray(features.column)].double()
+    return (values <= backend.asarray(features.threshold)).to(_floats(X))
 
 
-def _products(features: ProductFeatures, X: Tensor, place: Device) -> Tensor:
+def _products(features: ProductFeatures, X: Tensor, backend: TorchBackend) -> Tensor:
     dtype = np.result_type(float_type(numpy_type(X.dtype)), features.dtype)
-    left = X[:, place.asarray(np.maximum(features.left, 0))].to(tensor_type(dtype))
-    left[:, place.asarray(features.left < 0)] = 1.0
-    left *= X[:, place.asarray(features.right)]
+    left = X[:, backend.asarray(np.maximum(features.left, 0))].to(tensor_type(dtype))
+    left[:, backend.asarray(features.left < 0)] = 1.0
+    left *= X[:, backend.asarray(features.right)]
     return left
 
 
-def _pieces(features: PieceFeatures, X: Tensor, place: Device) -> Tensor:
+def _pieces(features: PieceFeatures, X: Tensor, backend: TorchBackend) -> Tensor:
     n, p = X.shape
     dtype = _floats(X)
     out = torch.empty((len(features.ids) * (p + 1), n), dtype=dtype, device=X.device)
-    mean, unit = place.asarray(features.coordinates.mean), features.coordinates.unit
-    centres = place.asarray(features.centres)
+    mean, unit = backend.asarray(features.coordinates.mean), features.coordinates.unit
+    centres = backend.asarray(features.centres)
 
     def write(some: slice) -> None:
         values = X[some].double()
@@ -100,26 +100,26 @@ def _pieces(features: PieceFeatures, X: Tensor, place: Device) -> Tensor:
                 own[:-1] = (about * inside[:, None]).T
             own[-1] = inside
 
-    place.memory.chunks(n, 40 * (p + 1), write, "the columns of pieces")
+    backend.memory.chunks(n, 40 * (p + 1), write, "the columns of pieces")
     return out.T
 
 
-def _templates(features: TemplateFeatures, X: Tensor, place: Device) -> Tensor:
+def _templates(features: TemplateFeatures, X: Tensor, backend: TorchBackend) -> Tensor:
     out = torch.empty((len(X), len(features.ids)), dtype=_floats(X), device=X.device)
     for number, template in enumerate(features.templates):
-        mask = place.asarray(features.down[number]), place.asarray(features.across[number])
+        mask = backend.asarray(features.down[number]), backend.asarray(features.across[number])
         column = template_column(
-            X, features.image_shape, features.unit, place.asarray(template), mask, place.memory
+            X, features.image_shape, features.unit, backend.asarray(template), mask, backend.memory
         )
         out[:, number] = column * features.unit
     return out
 
 
-def _union(features: UnionFeatures, X: Tensor, place: Device) -> Tensor:
-    found = [columns_of(member, X, place) for member in features.members]
+def _union(features: UnionFeatures, X: Tensor, backend: TorchBackend) -> Tensor:
+    found = [columns_of(member, X, backend) for member in features.members]
     wide = max((part.dtype for part in found), key=lambda dtype: torch.finfo(dtype).bits)
     joined = torch.cat([part.to(wide) for part in found], dim=1)
-    return joined[:, place.asarray(features.order)]
+    return joined[:, backend.asarray(features.order)]
 
 
 _COLUMNS: dict[type[Any], Any] = {

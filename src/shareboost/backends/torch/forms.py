@@ -14,7 +14,7 @@ from .templates import DeviceTemplates
 from .union import DeviceUnion
 
 if TYPE_CHECKING:
-    from .backend import Device
+    from .backend import TorchBackend
 
 FORMS: dict[type[Pool], type[Any]] = {
     Columns: DeviceColumns,
@@ -29,16 +29,16 @@ FORMS: dict[type[Pool], type[Any]] = {
 WRITTEN_OUT = ("encode", "prepare", "stats", "correlations", "moments", "columns")
 
 
-def form_of(pool: Pool, place: Device) -> Any:
-    """Return the form of a pool that computes at the place; raise where there is none.
+def form_of(pool: Pool, backend: TorchBackend) -> Any:
+    """Return the form of a pool that the backend computes; raise where there is none.
 
     It is the pool itself where nothing of the pool is NumPy's but what its features hold.
     """
     if type(pool) in FORMS:
-        return FORMS[type(pool)].of(pool, place)
+        return FORMS[type(pool)].of(pool, backend)
     if any(getattr(type(pool), name) is not getattr(Pool, name) for name in WRITTEN_OUT):
         raise ValueError(
-            f"The pool {type(pool).__name__} cannot be computed on {place.device}: those of "
+            f"The pool {type(pool).__name__} cannot be computed on {backend.device}: those of "
             "shareboost.pools can, and others that sum over their columns as Pool does. Leave "
             "device=None and give X in NumPy's arrays."
         )

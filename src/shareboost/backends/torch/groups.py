@@ -9,7 +9,7 @@ from .columns import DeviceColumns
 from .on_device import OnDevice
 
 if TYPE_CHECKING:
-    from .backend import Device
+    from .backend import TorchBackend
 
 
 class DeviceGroups(OnDevice, Groups):
@@ -18,11 +18,11 @@ class DeviceGroups(OnDevice, Groups):
     takes_sparse = True
 
     @classmethod
-    def of(cls, pool: Pool, place: Device) -> Self:
-        form = super().of(pool, place)
+    def of(cls, pool: Pool, backend: TorchBackend) -> Self:
+        form = super().of(pool, backend)
         if "columns_" in vars(pool):
-            form.columns_ = DeviceColumns.of(form.columns_, place)
+            form.columns_ = DeviceColumns.of(form.columns_, backend)
         return form
 
     def _new_columns(self) -> DeviceColumns:
-        return DeviceColumns.of(Columns(self.scale), self.place)
+        return DeviceColumns.of(Columns(self.scale), self.backend)

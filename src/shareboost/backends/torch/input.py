@@ -14,7 +14,7 @@ from sklearn.utils.validation import (
 )
 from torch import Tensor
 
-from ..base import Place
+from ..base import Backend
 from ..input import ArrayInput
 from . import place_of
 from .tensors import as_tensor, checked_tensor, host_array, like, taken
@@ -23,7 +23,7 @@ from .tensors import as_tensor, checked_tensor, host_array, like, taken
 class TensorInput(ArrayInput):
     """Rows that torch computes."""
 
-    def backend(self, X: Any, device: Any) -> Place:
+    def backend(self, X: Any, device: Any) -> Backend:
         return place_of(X, device)
 
     def on_host(self, values: Any) -> Any:
@@ -58,10 +58,10 @@ class TensorInput(ArrayInput):
         return data, labels
 
     def evaluation_sample(
-        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, place: Place
+        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
     ) -> Any:
-        place.check_beside(eval_set[0], "eval_set")
-        return super().evaluation_sample(checked, eval_set, classes, finite, place)
+        backend.check_beside(eval_set[0], "eval_set")
+        return super().evaluation_sample(checked, eval_set, classes, finite, backend)
 
     def like(self, result: Any, X: Any) -> Any:
         """Return a tensor as an array of X's kind, and what is NumPy's, such as text, as it is."""

@@ -38,17 +38,17 @@ class DevicePieces(OnDevice, Pieces):
     """
 
     def _located(self, X: Tensor, share: NDArray[np.float64]) -> Tensor:
-        own = self.place.asarray(share)
+        own = self.backend.asarray(share)
         pivot = X[0].double()
         one = torch.ones_like(pivot)
-        mean = pivot + self.place.powers(X, own, pivot, one)[0]
-        low, high = self.place.extremes(X)
-        centre = self.place.numpy(mean)
+        mean = pivot + self.backend.powers(X, own, pivot, one)[0]
+        low, high = self.backend.extremes(X)
+        centre = self.backend.numpy(mean)
         largest = float(np.maximum(high - centre, centre - low).max())
         if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
             self.coordinates_ = Coordinates(centre, float(np.abs(centre).max()) or 1.0)
         else:
-            squares = self.place.powers(X, own, mean, largest * one)[1]
+            squares = self.backend.powers(X, own, mean, largest * one)[1]
             unit = largest * float(torch.sqrt(squares.mean()))
             self.coordinates_ = Coordinates(centre, unit)
         return self._points(X)
@@ -56,30 +56,30 @@ class DevicePieces(OnDevice, Pieces):
     def _points(self, X: Tensor) -> Tensor:
         """Return the rows in coordinates, in float32, (n, p)."""
         out = torch.empty(X.shape, dtype=torch.float32, device=X.device)
-        mean, unit = self.place.asarray(self.coordinates_.mean), self.coordinates_.unit
+        mean, unit = self.backend.asarray(self.coordinates_.mean), self.coordinates_.unit
 
         def write(some: slice) -> None:
             out[some] = (X[some].double() - mean) / unit
 
-        self.place.memory.chunks(len(X), 24 * X.shape[1], write, "the coordinates of rows")
+        self.backend.memory.chunks(len(X), 24 * X.shape[1], write, "the coordinates of rows")
         return out
 
     def _radii_and_scales(
         self, points: Tensor, share: NDArray[np.float64], quantiles: NDArray[np.float64]
     ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
-        own, wanted = self.place.asarray(share), self.place.asarray(quantiles - 1e-9)
+        own, wanted = self.backend.asarray(share), self.backend.asarray(quantiles - 1e-9)
         found: list[tuple[NDArray[np.float32], NDArray[np.float64]]] = []
-        centres = self.place.asarray(self.centres_)
+        centres = self.backend.asarray(self.centres_)
 
         def write(some: slice) -> None:
             radii, scales = self._around_all(squared_distances(points, centres[some]), own, wanted)
             for of_centre, scale in zip(
-                self.place.numpy(radii), self.place.numpy(scales), strict=True
+                self.backend.numpy(radii), self.backend.numpy(scales), strict=True
             ):
                 distinct, places = np.unique(of_centre, return_index=True)
                 found.append((distinct, scale[places]))
 
-        self.place.memory.chunks(
+        self.backend.memory.chunks(
             len(centres), len(points) * 120, write, "the distances from a centre"
         )
         yield from found
@@ -120,14 +120,14 @@ class DevicePieces(OnDevice, Pieces):
         one, none = coordinates.new_ones((n, 1)), coordinates.new_zeros((1, p + 1))
         points = torch.cat([torch.cat([coordinates, one], dim=1), none])
         n_centres = len(self.centres_)
-        if not self.place.memory.fits(int(9 * LARGEST_SHARE * n * n_centres)):
+        if not self.backend.memory.fits(int(9 * LARGEST_SHARE * n * n_centres)):
             return DevicePoints(points, None, X)
         parts: list[Tiles] = []
 
         def sort(some: slice) -> None:
             parts.append(self._tiles(points, some))
 
-        self.place.memory.chunks(n_centres, 64 * n, sort, "the shells of a centre")
+        self.backend.memory.chunks(n_centres, 64 * n, sort, "the shells of a centre")
         return DevicePoints(points, joined(parts), X)
 
     def _tiles(self, points: Tensor, centres: slice) -> Tiles:
@@ -136,10 +136,10 @@ class DevicePieces(OnDevice, Pieces):
         if "radii" not in self._held:
             radii = np.full((len(sizes), int(sizes.max())), np.inf, dtype=np.float32)
             radii[np.arange(radii.shape[1]) < sizes[:, None]] = self.squared_radii_
-            self._held["radii"] = self.place.asarray(radii)
+            self._held["radii"] = self.backend.asarray(radii)
         height = tile_rows(LARGEST_SHARE * len(points) * len(sizes) / self.n_atoms_)
         distances = squared_distances(points[:-1, :-1], self.here("centres_")[centres])
-        own = self.place.asarray(sizes[centres])
+        own = self.backend.asarray(sizes[centres])
         return tiled(distances, self._held["radii"][centres], own, height)
 
     def prepare(self, rows: Tensor) -> Tensor:
@@ -177,18 +177,18 @@ class DevicePieces(OnDevice, Pieces):
         each = inside * 8 * (2 + width + height) + 24 * width * height * len(found) // len(centres)
         if data.tiles is None:
             each += 64 * len(data.points)
-        self.place.memory.chunks(len(centres), each, write, "the shells of a centre")
+        self.backend.memory.chunks(len(centres), each, write, "the shells of a centre")
         return found if out is None else out.add_(found)
 
     def columns(self, data: DevicePoints, atom: int) -> Tensor:
-        return self.place.columns(self.features([atom]), data.source).T
+        return self.backend.columns(self.features([atom]), data.source).T
 
     def _shifts(self) -> Tensor:
         """Return what is taken off the coordinates in each piece, 0 off the constant."""
         if "shifts" not in self._held:
             origins = np.repeat(self._origins(), np.diff(self.starts_), axis=0)
             none = np.zeros((len(origins), 1), dtype=np.float32)
-            self._held["shifts"] = self.place.asarray(np.hstack([origins, none]))
+            self._held["shifts"] = self.backend.asarray(np.hstack([origins, none]))
         return self._held["shifts"]
 
     def _inside(self, stats: Tensor, part: slice, k: int, squares: bool = False) -> Tensor:
@@ -234,6 +234,6 @@ class DevicePieces(OnDevice, Pieces):
             places = np.full((len(sizes), int(sizes.max())), part.stop - part.start)
             held = np.arange(places.shape[1]) < sizes[:, None]
             places[held] = np.arange(part.stop - part.start)
-            self._held[names[0]] = self.place.asarray(places)
-            self._held[names[1]] = self.place.asarray(np.flatnonzero(held))
+            self._held[names[0]] = self.backend.asarray(places)
+            self._held[names[1]] = self.backend.asarray(np.flatnonzero(held))
         return self._held[names[0]], self._held[names[1]]

@@ -54,21 +54,21 @@ class DeviceProducts(OnDevice, Products):
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
         first, second = stats.chunk(2)
         ratio = np.where(self.usable_[part], self._sizes(part) / self.scale_[part], 1.0)
-        factor = self.place.asarray(ratio)
+        factor = self.backend.asarray(ratio)
         return first * factor, second * factor**2
 
     def columns(self, data: Tensor, atom: int) -> Tensor:
-        return self.place.columns(self.features([atom]), data).T
+        return self.backend.columns(self.features([atom]), data).T
 
     def _moments(
         self, X: Tensor, share: NDArray[np.float64], part: slice
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        first, second = self._squares(X, self.place.asarray(share)[None], part)
-        return self.place.numpy(first), self.place.numpy(second)
+        first, second = self._squares(X, self.backend.asarray(share)[None], part)
+        return self.backend.numpy(first), self.backend.numpy(second)
 
     def _squares(self, X: Tensor, rows: Tensor, part: slice) -> Tensor:
         """Return the sums for products of columns in their units, above those for the squares."""
-        unit = self.place.asarray(self.unit_)  # while fit still works on it
+        unit = self.backend.asarray(self.unit_)  # while fit still works on it
         sums = [
             self._sums(X, rows, part, lambda some: some / unit.to(some.dtype)),
             self._sums(X, rows, part, lambda some: (some / unit.to(some.dtype)).square_()),
@@ -83,7 +83,7 @@ class DeviceProducts(OnDevice, Products):
             return some if read is None else read(some)
 
         if part.start < self.starts_[1]:  # the plain columns
-            return self.place.sums(rows, X, values)
+            return self.backend.sums(rows, X, values)
         first = self._first_column(part)
         last = int(np.searchsorted(self.starts_, part.stop)) - 1
         k, n = rows.shape
@@ -100,7 +100,7 @@ class DeviceProducts(OnDevice, Products):
             total[classes] = own
 
         size = (last - first) * (CHUNK_EXAMPLES * rows.element_size() + width * 16)
-        self.place.memory.chunks(k, size, add, "the products of a class")
+        self.backend.memory.chunks(k, size, add, "the products of a class")
         return total.flatten(1)[:, self._places(part, first, width)]
 
     def _places(self, part: slice, first: int, width: int) -> Tensor:
@@ -108,5 +108,5 @@ class DeviceProducts(OnDevice, Products):
         name = f"places {part}"
         if name not in self._held:
             left, right = self._factors(np.arange(part.start, part.stop))
-            self._held[name] = self.place.asarray((left - first) * width + right - first)
+            self._held[name] = self.backend.asarray((left - first) * width + right - first)
         return self._held[name]

@@ -41,7 +41,7 @@ class DeviceStumps(OnDevice, Stumps):
 
     def _counted(self, X: Tensor, weight: NDArray[np.float64]) -> Iterator[Counted]:
         n, d = X.shape
-        own = self.place.asarray(weight)
+        own = self.backend.asarray(weight)
         found: list[Counted] = []
 
         def count(columns: slice) -> None:
@@ -51,16 +51,16 @@ class DeviceStumps(OnDevice, Stumps):
             same = (values[:, 1:] == values[:, :-1]) | values[:, :-1].isnan()
             last = torch.cat([~same, same.new_ones((len(same), 1))], dim=1)
             totals = torch.cumsum(mass, dim=1)[last]
-            counts = self.place.numpy(last.sum(dim=1))
+            counts = self.backend.numpy(last.sum(dim=1))
             edges = np.cumsum(counts)[:-1]
             for distinct, total in zip(
-                np.split(self.place.numpy(values[last]), edges),
-                np.split(self.place.numpy(totals), edges),
+                np.split(self.backend.numpy(values[last]), edges),
+                np.split(self.backend.numpy(totals), edges),
                 strict=True,
             ):
                 found.append(Counted(distinct, np.diff(total, prepend=0.0)))
 
-        self.place.memory.chunks(d, 48 * n, count, "the distinct values of a column")
+        self.backend.memory.chunks(d, 48 * n, count, "the distinct values of a column")
         yield from found
 
     def _set_common(self, table: Table) -> None:
@@ -75,7 +75,7 @@ class DeviceStumps(OnDevice, Stumps):
         X = X[rows]
         n, d = X.shape
         order = None
-        if self.place.memory.fits(4 * n * d):
+        if self.backend.memory.fits(4 * n * d):
             order = torch.empty((d, n), dtype=torch.int32, device=X.device)
         below: list[Tensor] = []
 
@@ -85,7 +85,7 @@ class DeviceStumps(OnDevice, Stumps):
                 order[columns] = places
             below.append(reached)
 
-        self.place.memory.chunks(d, 64 * n, rank, "the codes of a column")
+        self.backend.memory.chunks(d, 64 * n, rank, "the codes of a column")
         return Ranked(order, torch.cat(below), X)
 
     def _ranked(self, X: Tensor, columns: slice) -> tuple[Tensor, Tensor]:
@@ -95,7 +95,7 @@ class DeviceStumps(OnDevice, Stumps):
         cuts = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), np.inf)
         own = slice(int(self.starts_[columns.start]), int(self.starts_[columns.stop]))
         cuts[np.arange(cuts.shape[1]) < sizes[:, None]] = self.thresholds_[own]
-        thresholds, count = self.place.asarray(cuts), self.place.asarray(sizes)[:, None]
+        thresholds, count = self.backend.asarray(cuts), self.backend.asarray(sizes)[:, None]
         values = X[:, columns].T.double().contiguous()
         codes = torch.minimum(torch.searchsorted(thresholds, values), count)
         codes, places = codes.sort(dim=1, stable=True)
@@ -118,7 +118,7 @@ class DeviceStumps(OnDevice, Stumps):
         first, last = self._columns_of(part)
         below = torch.empty((k, part.stop - part.start), dtype=torch.float64, device=rows.device)
         numbers = np.repeat(np.arange(first, last), np.diff(self.starts_[first : last + 1]))
-        column = self.place.asarray(numbers - first)
+        column = self.backend.asarray(numbers - first)
 
         def write(columns: slice) -> None:
             some = slice(first + columns.start, first + columns.stop)
@@ -132,7 +132,7 @@ class DeviceStumps(OnDevice, Stumps):
             below[:, own] = torch.where(place > 0, sums, 0.0)
 
         each = n * (8 + 14 * k + (64 if data.order is None else 0))
-        self.place.memory.chunks(last - first, each, write, "the sums of a column")
+        self.backend.memory.chunks(last - first, each, write, "the sums of a column")
         found = self._by_code(below, rows.sum(dim=1, dtype=torch.float64), part)
         return found if out is None else out.add_(found)
 
@@ -141,10 +141,10 @@ class DeviceStumps(OnDevice, Stumps):
         edges = self._bin_edges(*self._columns_of(part))
         ends = edges[1:] - 1  # the last bin of each column, which has no stump
         up_to = below.new_empty((int(edges[-1]), len(below)))
-        up_to[self.place.asarray(np.delete(np.arange(edges[-1]), ends))] = below.T
-        up_to[self.place.asarray(ends)] = total
+        up_to[self.backend.asarray(np.delete(np.arange(edges[-1]), ends))] = below.T
+        up_to[self.backend.asarray(ends)] = total
         before = up_to.roll(1, dims=0)
-        before[self.place.asarray(edges[:-1])] = 0.0
+        before[self.backend.asarray(edges[:-1])] = 0.0
         bins = up_to - before
         return torch.vstack([bins, total]) if self.stored_ else bins
 
@@ -165,8 +165,8 @@ class DeviceStumps(OnDevice, Stumps):
         stumps = np.delete(np.arange(edges[-1]), ends)
         column = np.repeat(np.arange(len(ends)), np.diff(edges) - 1)
         running = torch.cumsum(stats[: int(edges[-1])], dim=0)
-        before = torch.vstack([torch.zeros_like(running[:1]), running[self.place.asarray(ends)]])
-        return (running[self.place.asarray(stumps)] - before[self.place.asarray(column)]).T
+        before = torch.vstack([torch.zeros_like(running[:1]), running[self.backend.asarray(ends)]])
+        return (running[self.backend.asarray(stumps)] - before[self.backend.asarray(column)]).T
 
     def columns(self, data: Ranked, atom: int) -> Tensor:
-        return self.place.columns(self.features([atom]), data.source).T
+        return self.backend.columns(self.features([atom]), data.source).T

@@ -36,7 +36,7 @@ class DeviceTemplates(OnDevice, Templates):
 
     def encode(self, X: Tensor, rows: slice) -> DeviceImages:
         X = X[rows].contiguous()
-        if not self.place.memory.fits(self.n_atoms_ * len(X)):
+        if not self.backend.memory.fits(self.n_atoms_ * len(X)):
             return DeviceImages(None, X)
         codes = torch.empty((self.n_atoms_, len(X)), dtype=torch.int8, device=X.device)
 
@@ -87,7 +87,7 @@ class DeviceTemplates(OnDevice, Templates):
         return first + middle * total, second + middle * (2.0 * first + middle * total)
 
     def columns(self, data: DeviceImages, atom: int) -> Tensor:
-        return self.place.columns(self.features([atom]), data.source).T
+        return self.backend.columns(self.features([atom]), data.source).T
 
     def _sums(self, codes: Tensor, rows: Tensor, squares: bool) -> Tensor:
         """Return the sums of rows times codes about the middle, (1, k, atoms).
@@ -108,9 +108,9 @@ class DeviceTemplates(OnDevice, Templates):
         found = torch.empty((len(rows), len(codes)), dtype=torch.float64, device=rows.device)
 
         def write(some: slice) -> None:
-            found[:, some] = self.place.correlated(rows, read(codes[some]))
+            found[:, some] = self.backend.correlated(rows, read(codes[some]))
 
-        self.place.memory.chunks(len(codes), 9 * codes.shape[1], write, "the codes of an atom")
+        self.backend.memory.chunks(len(codes), 9 * codes.shape[1], write, "the codes of an atom")
         return found
 
     def _over_images(self, n: int, task: Any) -> None:
@@ -120,7 +120,7 @@ class DeviceTemplates(OnDevice, Templates):
             * (len(size.templates) + size.templates[0].size)
             for size in self.sizes_
         )  # fmt: skip
-        self.place.memory.chunks(n, 9 * largest + 10 * self.n_atoms_, task, "the responses")
+        self.backend.memory.chunks(n, 9 * largest + 10 * self.n_atoms_, task, "the responses")
 
     @property
     def _all(self) -> slice:
@@ -133,7 +133,7 @@ class DeviceTemplates(OnDevice, Templates):
         return codes.clamp_(0.0, 255.0).floor_().sub_(MIDDLE).to(torch.int8).T
 
     def _calibrate(self, X: Tensor, sample: NDArray[np.intp], centred: bool) -> None:
-        images = as_images(X[self.place.asarray(sample)], self.image_shape_, self.unit_)
+        images = as_images(X[self.backend.asarray(sample)], self.image_shape_, self.unit_)
         found: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
 
         def add(some: slice) -> None:
@@ -146,7 +146,7 @@ class DeviceTemplates(OnDevice, Templates):
         self._over_images(len(images), add)
         low, high, first, second = (torch.stack(own) for own in zip(*found, strict=True))
         n = len(images)
-        numpy = self.place.numpy
+        numpy = self.backend.numpy
         ends = numpy(low.amin(dim=0)), numpy(high.amax(dim=0))
         self._set_codes(*ends, numpy(first.sum(dim=0) / n), numpy(second.sum(dim=0) / n), centred)
 
@@ -160,8 +160,8 @@ class DeviceTemplates(OnDevice, Templates):
             # The templates that the part has atoms of, of the outer ones perhaps not all.
             outer = slice(start // size.n_masks, -(-stop // size.n_masks))
             templates = size.templates[outer]
-            flat = self.place.asarray(templates.reshape(len(templates), -1))
-            down, across = self.place.asarray(size.down), self.place.asarray(size.across)
+            flat = self.backend.asarray(templates.reshape(len(templates), -1))
+            down, across = self.backend.asarray(size.down), self.backend.asarray(size.across)
             found = responses(images, flat, templates.shape[1:3])
             best = masked_maxima(found, down, across).flatten(1, 2)  # (n, masks, f)
             before = outer.start * size.n_masks

@@ -10,20 +10,20 @@ from ...pools import Pool, Union
 from .on_device import OnDevice
 
 if TYPE_CHECKING:
-    from .backend import Device
+    from .backend import TorchBackend
 
 
 class DeviceUnion(OnDevice, Union):
     """As ``Union``, of the forms of its pools."""
 
     @classmethod
-    def of(cls, pool: Pool, place: Device) -> DeviceUnion:
-        form = super().of(pool, place)
+    def of(cls, pool: Pool, backend: TorchBackend) -> DeviceUnion:
+        form = super().of(pool, backend)
         for _, own in form._named():
-            place.form(own)  # raises before any work where one has none
+            backend.form(own)  # raises before any work where one has none
         if "pools_" in vars(pool):
-            form.pools_ = [place.form(own) for own in form.pools_]
+            form.pools_ = [backend.form(own) for own in form.pools_]
         return form
 
     def _new_pool(self, pool: Pool) -> Pool:
-        return self.place.form(clone(pool))
+        return self.backend.form(clone(pool))
