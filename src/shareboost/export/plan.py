@@ -9,23 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..pools import (
-    ColumnFeatures,
-    Features,
-    GroupFeatures,
-    PieceFeatures,
-    ProductFeatures,
-    StumpFeatures,
-    TemplateFeatures,
-    UnionFeatures,
-)
+from ..pools import Features
 from ..prediction import Predictor
 
 # A column whose centre is further from zero, in deviations, is read less that centre: its score
@@ -115,8 +105,30 @@ class Matches:
     down: NDArray[np.intp]
     across: NDArray[np.intp]
 
+    @classmethod
+    def of(
+        cls,
+        places: Places,
+        image_shape: tuple[int, int, int],
+        unit: float,
+        templates: list[NDArray[np.float32]],
+        down: list[NDArray[np.float32]],
+        across: list[NDArray[np.float32]],
+    ) -> Matches:
+        """Return the matches of a template and the two sides of a mask for each value."""
+        listed = [_different(arrays) for arrays in (templates, down, across)]
+        arrays, which = zip(*listed, strict=True)
+        return cls(places, image_shape, unit, *arrays, *which)
+
 
 Part = Reads | Thresholds | Products | Balls | Matches
+PRIMITIVES: dict[str, Any] = {
+    "reads": Reads,
+    "thresholds": Thresholds,
+    "products": Products,
+    "balls": Balls,
+    "matches": Matches.of,
+}
 
 
 @dataclass(frozen=True)
@@ -201,85 +213,8 @@ def _offsets(model: Predictor, columns: NDArray[np.intp], plain: list[Places]) -
 
 def parts_of(features: Features) -> list[Part]:
     """Return features as parts, whose values are at the places of the features' columns."""
-    return _parts(features, np.arange(features.n_columns))
-
-
-@singledispatch
-def _parts(features: Features, places: Places) -> list[Part]:
-    """Return features as parts, whose values are at those places."""
-    raise TypeError(
-        f"Features of the type {type(features).__name__} cannot be exported: only those of "
-        "Columns, Stumps, Products, Pieces, Templates, Groups and Unions of them can."
-    )
-
-
-@_parts.register
-def _(features: ColumnFeatures, places: Places) -> list[Part]:
-    return [Reads(places, features.ids)] if places.size else []
-
-
-@_parts.register
-def _(features: GroupFeatures, places: Places) -> list[Part]:
-    return _parts(features.flat, places)
-
-
-@_parts.register
-def _(features: StumpFeatures, places: Places) -> list[Part]:
-    return [Thresholds(places, features.column, features.threshold)] if places.size else []
-
-
-@_parts.register
-def _(features: ProductFeatures, places: Places) -> list[Part]:
-    single = features.dtype == np.float32
-    return [Products(places, features.left, features.right, single)] if places.size else []
-
-
-@_parts.register
-def _(features: PieceFeatures, places: Places) -> list[Part]:
-    if not places.size:
-        return []
-    return [
-        Balls(
-            places,
-            features.centres,
-            features.squared_radii,
-            features.coordinates.mean,
-            features.coordinates.unit,
-            features.form == "paper",
-        )
-    ]
-
-
-@_parts.register
-def _(features: TemplateFeatures, places: Places) -> list[Part]:
-    if not places.size:
-        return []
-    templates, template = _different(features.templates)
-    masks_down, down = _different(features.down)
-    masks_across, across = _different(features.across)
-    return [
-        Matches(
-            places,
-            features.image_shape,
-            features.unit,
-            templates,
-            masks_down,
-            masks_across,
-            template,
-            down,
-            across,
-        )
-    ]
-
-
-@_parts.register
-def _(features: UnionFeatures, places: Places) -> list[Part]:
-    of_members = np.argsort(np.repeat(features.which, features.widths), kind="stable")
-    stops = np.cumsum([0, *(member.n_columns for member in features.members)])
-    parts = []
-    for member, start, stop in zip(features.members, stops[:-1], stops[1:], strict=True):
-        parts += _parts(member, places[of_members[start:stop]])
-    return parts
+    found = features.parts(np.arange(features.n_columns))
+    return [PRIMITIVES[name](**fields) for name, fields in found if fields["places"].size]
 
 
 def _different(

@@ -2,6 +2,7 @@
 
 from .errors import ModelFormatError
 from .reader import load_model
+from .schema import file_schema
 from .writer import save_model
 
-__all__ = ["ModelFormatError", "load_model", "save_model"]
+__all__ = ["ModelFormatError", "file_schema", "load_model", "save_model"]

@@ -4,8 +4,9 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .base import Features, Pool
+from .base import Pool
 from .columns import ColumnFeatures, Columns
+from .features import Features
 from .groups import GroupFeatures, Groups
 from .piece_features import PieceFeatures
 from .pieces import Pieces
@@ -14,13 +15,18 @@ from .stumps import StumpFeatures, Stumps
 from .templates import TemplateFeatures, Templates
 from .union import Union, UnionFeatures
 
-POOLS: dict[str, type[Pool]] = {
-    "columns": Columns,
-    "pieces": Pieces,
-    "products": Products,
-    "stumps": Stumps,
-    "templates": Templates,
+# Every pool, with the kind of features that are chosen from it.
+KINDS: dict[type[Pool], type[Features]] = {
+    Columns: ColumnFeatures,
+    Groups: GroupFeatures,
+    Pieces: PieceFeatures,
+    Products: ProductFeatures,
+    Stumps: StumpFeatures,
+    Templates: TemplateFeatures,
+    Union: UnionFeatures,
 }
+# Those that have a default for every parameter, by name.
+POOLS = {pool.__name__.lower(): pool for pool in KINDS if pool not in (Groups, Union)}
 
 
 def new_pool(pool: str | Pool) -> Pool:
@@ -36,6 +42,7 @@ def takes_nan(pool: Any) -> bool:
 
 
 __all__ = [
+    "KINDS",
     "POOLS",
     "ColumnFeatures",
     "Columns",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..kernels import MOST_TAGGED, WIDTH
 from .table import Table, stored_entries
+
+if TYPE_CHECKING:
+    from .features import Features
 
 # Beyond this ratio of a column's size to its spread, float32 sums lose its variation.
 LARGEST_OFFSET_IN_FLOAT32 = 1e3
@@ -39,61 +42,6 @@ SMALLEST_SAMPLE = 1000
 
 Floats = NDArray[np.floating]
 Atoms = Sequence[int] | NDArray[np.intp]
-
-
-class Features(ABC):
-    """The chosen atoms as plain arrays: all that prediction needs of a pool."""
-
-    ids: NDArray[np.intp]  # of the atoms, in the order they were chosen
-
-    @property
-    def allows_nan(self) -> bool:
-        """Whether X may hold NaN."""
-        return False
-
-    @property
-    def widths(self) -> NDArray[np.intp]:
-        """Number of columns of each atom."""
-        return np.ones(self.ids.size, dtype=np.intp)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns the atoms make together."""
-        return int(self.widths.sum())
-
-    @abstractmethod
-    def columns(self, X: Any) -> Any:
-        """Return the atoms' columns for the rows of X, (rows, n_columns), in X's units."""
-
-    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
-        """Return the weights of X's own columns, (k, n_columns_in), that make the same scores.
-
-        None where the atoms are no columns of X, or so few that it pays to take them out.
-        """
-        return None
-
-    @abstractmethod
-    def names(self, input_names: Sequence[str]) -> list[str]:
-        """Return a readable name for each column."""
-
-    def atom_names(self, input_names: Sequence[str]) -> list[str]:
-        """Return a readable name for each atom; that of its column where it has one."""
-        return self.names(input_names)
-
-    def reads(self, n_columns_in: int) -> sp.csr_array | None:
-        """Return which of X's columns each atom reads, (atoms, n_columns_in), as booleans.
-
-        None where every atom reads every column.
-        """
-        return None
-
-    @abstractmethod
-    def take(self, places: NDArray[np.intp]) -> Self:
-        """Return the atoms at those places alone, in that order."""
-
-    def first(self, n_atoms: int) -> Self:
-        """Return the first ``n_atoms`` atoms alone."""
-        return self.take(np.arange(min(n_atoms, self.ids.size)))
 
 
 class Pool(BaseEstimator, ABC):
@@ -378,14 +326,6 @@ def out_of_range(pool: Pool, atom: int) -> FloatingPointError:
 def added(out: NDArray[np.float64] | None, stats: Floats) -> Floats:
     """Return ``out + stats``, in place, or the stats alone where there is no ``out``."""
     return stats if out is None else np.add(out, stats, out=out)
-
-
-def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:
-    """Return ``reads`` of atoms that read one column each."""
-    n = columns.size
-    return sp.csr_array(
-        (np.ones(n, dtype=bool), columns, np.arange(n + 1)), shape=(n, n_columns_in)
-    )
 
 
 def weights_or_ones(X: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:

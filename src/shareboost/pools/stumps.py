@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,12 +18,22 @@ from .base import (
     POWERS,
     Atoms,
     ByExample,
-    Features,
     Floats,
     Pool,
-    float_type,
-    one_each,
     weights_or_ones,
+)
+from .features import (
+    INPUTS,
+    Digits,
+    Features,
+    Ids,
+    Integers,
+    Reals,
+    beside,
+    columns_type,
+    namespace,
+    one_each,
+    taken,
 )
 from .stored import Stored, example_type
 from .table import Table
@@ -51,20 +61,22 @@ SAMPLE_ROWS = 2000
 class StumpFeatures(Features):
     """Chosen stumps: a column and a threshold each."""
 
-    ids: NDArray[np.intp]
-    column: NDArray[np.intp]
-    threshold: NDArray[np.float64]
-    digits: NDArray[np.intp]  # that tell a threshold from its neighbours
+    kind = "stumps"
+
+    ids: Ids
+    column: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS)]
+    threshold: Annotated[NDArray[np.float64], Reals("thresholds")]
+    digits: Digits  # that tell a threshold from its neighbours
 
     @property
     def allows_nan(self) -> bool:
         return True
 
     def columns(self, X: Any) -> Any:
-        values = X.tocsc()[:, self.column].toarray() if sp.issparse(X) else X[:, self.column]
+        xp = namespace(X)
         # Compared in float64, as the thresholds are, whatever the type of X.
-        below = values <= self.threshold
-        return below.astype(float_type(X.dtype))
+        values = xp.astype(taken(X, self.column), xp.float64, copy=False)
+        return xp.astype(values <= beside(X, self.threshold), columns_type(X))
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [
@@ -75,9 +87,10 @@ class StumpFeatures(Features):
     def reads(self, n_columns_in: int) -> sp.csr_array:
         return one_each(self.column, n_columns_in)
 
-    def take(self, places: NDArray[np.intp]) -> StumpFeatures:
-        return StumpFeatures(
-            self.ids[places], self.column[places], self.threshold[places], self.digits[places]
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        yield (
+            "thresholds",
+            {"places": places, "columns": self.column, "thresholds": self.threshold},
         )
 
 
