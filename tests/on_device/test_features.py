@@ -24,7 +24,7 @@ def test_columns_are_those_of_numpy_for_every_type(name, device, tensor, data):
     pool = clone(POOLS_TO_TEST[name]).fit(X)
     atoms = np.random.default_rng(0).choice(pool.n_atoms_, 5, replace=False)
     features = pool.features(atoms)
-    for dtype in ("f4", "f8", "u1", "i8"):
+    for dtype in ("f4", "f8", "u1", "i8", "?"):
         truth = features.columns(X.astype(dtype))
         found = features.columns(tensor(X.astype(dtype)))
         assert found.device.type == torch.device(device).type

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Annotated, Any, ClassVar, Self, get_type_hints
 
 import numpy as np
@@ -139,8 +140,7 @@ class Features(ABC):
     @classmethod
     def declared(cls) -> dict[str, Any]:
         """Return how each field is stored, by its name."""
-        hints = get_type_hints(cls, include_extras=True)
-        return {own.name: hints[own.name].__metadata__[0] for own in fields(cls)}  # type: ignore[arg-type]
+        return _declared(cls)
 
     def inconsistency(self, n_columns_in: int) -> str | None:
         """Return what is wrong of fields that are right one by one; None where nothing is."""
@@ -229,6 +229,13 @@ class Features(ABC):
         return self.take(np.arange(min(n_atoms, self.ids.size)))
 
 
+@cache
+def _declared(kind: Any) -> dict[str, Any]:
+    """Return how each field of a dataclass is stored, by its name."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {own.name: hints[own.name].__metadata__[0] for own in fields(kind)}
+
+
 def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:
     """Return ``reads`` of atoms that read one column each."""
     n = columns.size
@@ -262,6 +269,8 @@ def columns_type(X: Any, least: Any = np.float32) -> Any:
 
     Float32 where it holds every number of X and of the type ``least``, else float64.
     """
+    if is_host(X):
+        return np.result_type(float_type(X.dtype), least)
     name = str(X.dtype).removeprefix("torch.")
     own = np.dtype(np.float32 if name == "bfloat16" else name)
     return getattr(namespace(X), np.result_type(float_type(own), least).name)

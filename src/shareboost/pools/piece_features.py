@@ -37,11 +37,10 @@ class Coordinates(NamedTuple):
 
     def of(self, X: Any) -> Any:
         """Return ``(X - mean) / unit`` in float32, (n, p)."""
-        xp, mean = namespace(X), beside(X, self.mean)
-        out = empty_beside(X, X.shape, xp.float32)
+        shift = beside(X, -self.mean)
+        out = empty_beside(X, X.shape, namespace(X).float32)
         for rows in _chunks(X):
-            values = xp.astype(dense(X[rows]), xp.float64, copy=False)
-            out[rows, :] = xp.astype((values - mean) / self.unit, xp.float32)
+            out[rows, :] = (dense(X[rows]) + shift) / self.unit
         return out
 
 
@@ -113,20 +112,22 @@ class PieceFeatures(Features):
     def write(self, X: Any, points: Any, out: Any) -> None:
         """Write the columns of some rows, also given in coordinates, into out, (n_columns, n)."""
         xp, p = namespace(points), points.shape[1]
-        values = dense(X).T
-        if self.form != "paper":
-            values = xp.astype(values, xp.float64, copy=False)
+        values, hard = dense(X).T, self.form == "paper"
+        centres = beside(points, self.centres)
+        if not hard:
+            # Added, as torch takes booleans for sums, not for differences.
+            shifts = beside(points, -(self.mean + self.unit * self.centres.astype(np.float64)))
+            zero = xp.zeros_like(points[:1, 0])
         for place, radius in enumerate(self.squared_radii.tolist()):
-            centre = self.centres[place]
-            distances = _squared_distances(points, beside(points, centre))
+            distances = _squared_distances(points, centres[place])
             piece = out[place * (p + 1) : (place + 1) * (p + 1)]
-            if self.form == "paper":
+            if hard:
                 inside = xp.astype(distances < radius, out.dtype)
-                piece[:-1] = values * inside
+                xp.multiply(values, inside, out=piece[:-1])
             else:
-                inside = xp.astype((1.0 - distances / radius).clip(0.0), out.dtype)
-                origin = beside(points, self.mean + self.unit * centre.astype(np.float64))
-                piece[:-1] = (values - origin[:, None]) * inside
+                depth = xp.maximum(1.0 - distances / radius, zero)
+                inside = xp.astype(depth, out.dtype, copy=False)
+                xp.multiply(values + shifts[place][:, None], inside, out=piece[:-1])
             piece[-1] = inside
 
     def names(self, input_names: Sequence[str]) -> list[str]:

@@ -73,10 +73,9 @@ class StumpFeatures(Features):
         return True
 
     def columns(self, X: Any) -> Any:
-        xp = namespace(X)
         # Compared in float64, as the thresholds are, whatever the type of X.
-        values = xp.astype(taken(X, self.column), xp.float64, copy=False)
-        return xp.astype(values <= beside(X, self.threshold), columns_type(X))
+        below = taken(X, self.column) <= beside(X, self.threshold)
+        return namespace(X).astype(below, columns_type(X))
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [

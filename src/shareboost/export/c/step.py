@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plan import Part
-from .lanes import LANES
+if TYPE_CHECKING:
+    from ..primitives import Primitive
 
 Table = NDArray[Any]
 
+# Templates whose responses are computed side by side: their sums stay in vector registers.
+# Measured on 218 templates of MNIST with AVX-512: 106 us an image for 64, 94 for 112, 96 for 224.
+LANES = 112
 INPUT_TYPES = ("float32", "uint8")  # what x may hold in C
 
 
@@ -40,16 +43,15 @@ class Step:
     a feature share one scale, and ``factor`` is what its values are multiplied by besides.
     """
 
-    part: Part  # of the plan, or those of its templates that are of one size
+    part: Primitive  # of the plan, or those of its templates that are of one size
     prefix: str  # of its names in C
-    kind: str
     n: int  # features
     weights: NDArray[np.float64]  # (columns, k), feature after feature
-    bias: NDArray[np.float64]  # (k,)
     tables: dict[str, Table]
     code: str
-    multiply_adds: int  # the most a row can take, besides those of the weights
-    ram: int  # bytes of its local arrays
+    bias: NDArray[np.float64] | float = 0.0  # (k,)
+    multiply_adds: int = 0  # the most a row can take, besides those of the weights
+    ram: int = 0  # bytes of its local arrays
     factor: NDArray[np.float64] | None = None  # (n,); None for 1
     scale: float = 1.0  # of the codes of centres
     lane: NDArray[np.intp] | None = None  # of each template, among those of all blocks
@@ -59,3 +61,13 @@ class Step:
     def width(self) -> int:
         """Number of columns of each feature."""
         return len(self.weights) // self.n
+
+    @property
+    def call(self) -> str:
+        """The line of C that adds the features to the scores."""
+        some = "" if self.part.searched else f"0, {self.n}, "
+        return f"    {self.prefix}(x, {some}scores);\n"
+
+    def values(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what the code computes, quantised numbers and all, (n, columns)."""
+        return self.part.values(self, X)
