@@ -5,28 +5,38 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from .answers import StepWeights, given_back, labels_of, log_softmax, scores_of, softmax
+from .answers import (
+    StepWeights,
+    contributions_of,
+    given_back,
+    labels_of,
+    log_softmax,
+    scores_of,
+    softmax,
+)
+from .frames import labelled
 from .model import Model
 from .model_path import ModelPath, Step
 from .numbered_names import NumberedNames
 from .places import is_device_array, is_spread, place_of
-from .pools import Features, Pool, takes_nan
+from .pools import Columns, Features, Groups
+from .pools.by_name import WithPool, known_pool, takes_nan
 from .validation import check_rows, on_host
 
 
-class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
+class Predictor(ClassifierMixin, TransformerMixin, WithPool):
     """What an estimator with the attributes of ``fitted_attributes`` can do."""
 
     n_features: int | None
-    pool: str | Pool
     n_features_in_: int
     classes_: NDArray[Any]
     coef_: NDArray[np.float64]
@@ -73,6 +83,56 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         if self._is_spread(X):
             return self._answered("log-proba", X)
         return given_back(log_softmax(self._logits(self._scores(X))), X)
+
+    def explain(self, X: Any) -> Any:
+        """Return what each chosen feature adds to the scores of each row.
+
+        A feature's contribution to the score of a class is its value times its weight; those of
+        a feature of several columns, such as a group or a piece, are added up. The contributions
+        of a row and the intercept add up to its score.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features_in)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes, n_selected)
+            In the order of ``classes_`` and ``selected_``. For two classes, contributions to the
+            one score of ``decision_function``, (n_samples, n_selected). Of a pandas frame, a frame
+            with the same index and a column for each class and feature: ``explain(X)[label]`` has
+            a column for each feature. Of a polars frame, one with a struct column for each class:
+            ``explain(X)[str(label)].struct.unnest()``. Both have plain columns for two classes.
+            Of Dask's rows, a lazy Dask array.
+
+        Notes
+        -----
+        In exact arithmetic the sums equal the scores. In float64 sums in another order round
+        otherwise: they differ by no more than ``2 (n + 2) u (|b| + sum |w x|)``, where a class has
+        the n weights w, the values x and the intercept b, and u is ``2**-53``. For two classes the
+        bound is the sum of theirs.
+
+        The result holds a number for each row, class and feature: ask for the rows to look at.
+
+        A feature contributes nothing where its value is 0. To start from a typical row instead,
+        subtract the mean contribution over a background:
+        ``clf.explain(X) - clf.explain(background).mean(axis=0)``. These are the Shapley values of
+        independent features, and they add up to the scores less their mean over the background.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from shareboost import ShareBoostClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = ShareBoostClassifier(n_features=2).fit(X, y)
+        >>> clf.explain(X)[2].head(1).round(1)  # of class 2
+        feature  petal length (cm)  petal width (cm)
+        0                      5.3               1.5
+        """
+        if self._is_spread(X):
+            return self._answered("explain", X)
+        found = self._contributions(X)
+        return labelled(found, X, self.classes_, partial(self.path_.names, self.selected_))
 
     def transform(self, X: Any) -> Any:
         """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
@@ -161,7 +221,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        # array_api_support stays off: fitted attributes are NumPy's, whatever X's namespace is.
+        on_device = getattr(self, "device", None) is not None
+        tags.input_tags.sparse = not on_device or isinstance(
+            known_pool(self.pool), (Columns, Groups)
+        )
         tags.input_tags.allow_nan = self._takes_nan()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -223,6 +287,11 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         place = place_of(X, None)
         with place.settled():
             return given_back(place.columns(features, rows), X)
+
+    def _contributions(self, X: Any) -> Any:
+        """Return what each atom adds to the scores, without any frame around it."""
+        model, rows = self._model(), self._check_rows(X)
+        return given_back(decision(contributions_of(model, rows)), X)
 
     def _staged_scores(self, X: Any) -> Iterator[Any]:
         columns = self._path_columns(X)

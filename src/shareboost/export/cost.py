@@ -13,8 +13,7 @@ from ..frames import pandas_for
 from ..path_of_one import PathOfOne
 from ..progress import track
 from .c.layout import Layout, layout_of
-from .c.quantisation import LARGEST_CODE
-from .c.step import INPUT_TYPES, Form, Step
+from .c.step import INPUT_TYPES, LARGEST_CODE, Form, Step
 from .plan import plan_of
 from .primitives import Products, Reads, Thresholds
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ..arguments import one_of
 from ..validation import on_host
 from .c.layout import layout_of
-from .c.quantisation import LARGEST_CODE
-from .c.step import Form
+from .c.step import LARGEST_CODE, Form
 from .plan import plan_of
 
 # Rows that are scored at a time.

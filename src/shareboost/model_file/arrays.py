@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ModelFormatError
-from .text import LARGEST_FILE, shown
+from .text import LARGEST_FILE, ModelFormatError, shown
 
 # The types that a file has, all little-endian: booleans are bytes of 0 and 1.
 INTEGERS = np.dtype("<i8")

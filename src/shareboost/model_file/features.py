@@ -29,8 +29,8 @@ from ..pools.features import (
 )
 from . import labels
 from .arrays import FLOATS, INTEGERS, SINGLES, array_schema, object_schema, to_plain
-from .errors import ModelFormatError
 from .fields import LARGEST_INTEGER, MOST_INTEGERS, Fields
+from .text import ModelFormatError
 
 KINDS = {features.kind: features for features in pools.KINDS.values()}
 MOST_ATOMS = 100_000

@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..penalties import Frobenius, Penalty, SmoothL1, SmoothLinf1
+from .. import penalties
+from ..penalties import Penalty
 from ..pools import KINDS, Pool
 from . import arrays, labels
-from .errors import ModelFormatError
 from .fields import Fields, checked_text
-from .text import shown
+from .text import ModelFormatError, shown
 
 # All that a file can name; to read one makes nothing else.
 POOLS: dict[str, type[Pool]] = {kind.__name__: kind for kind in KINDS}
-PENALTIES: dict[str, type[Penalty]] = {
-    kind.__name__: kind for kind in (Frobenius, SmoothL1, SmoothLinf1)
-}
+PENALTIES: dict[str, type[Penalty]] = {kind.__name__: kind for kind in penalties.PENALTIES.values()}
 # Lists in lists, and unions in unions.
 DEEPEST = 16
 

@@ -13,8 +13,7 @@ from ...files import write_whole
 from ..plan import Plan, plan_of
 from .header import header_of
 from .layout import layout_of, with_bounds
-from .quantisation import LARGEST_CODE
-from .step import INPUT_TYPES, LANES, Form
+from .step import INPUT_TYPES, LANES, LARGEST_CODE, Form
 from .text import identifier
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from ..plan import Plan
 from ..primitives import PRIMITIVES
 from .early_exit import ROUNDING, checked_every, most_added, rest_table, with_no_class
-from .quantisation import Codes, beyond_float32, encode
-from .step import Form, Step
+from .step import Codes, Form, Step, beyond_float32, encode
 from .text import table_bytes
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..c.quantisation import beyond_float32, encode
-from ..c.step import Form, Step
+from ..c.step import Form, Step, beyond_float32, encode
 from ..fragments import fragments, functions, template
 from ..literals import floats, integers, label, number
 from ..onnx_nodes import Nodes

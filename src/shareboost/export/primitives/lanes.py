@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..c.quantisation import encode
-from ..c.step import Form, Step
+from ..c.step import Form, Step, encode
 from ..c.text import integer_type
 from ..fragments import fragments, functions
 from . import pruning
