@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import Columns, Features, Groups, Pieces, Products, Stumps, Templates, Union
 
 POOLS_TO_TEST = {
     "columns": Columns(),
@@ -73,13 +73,17 @@ def every_pool_with(**axes):
     return pytest.mark.parametrize(("name", *axes), cases)
 
 
-class NotExported:
+class NotExported(Features):
     """Features of a pool that is not ours."""
 
     def __init__(self, ids):
         self.ids = ids
-        self.widths = np.ones_like(ids)
-        self.n_columns = ids.size
+
+    def columns(self, X):
+        return X[:, self.ids]
+
+    def names(self, input_names):
+        return [str(name) for name in self.ids]
 
     def take(self, places):
         return NotExported(self.ids[places])

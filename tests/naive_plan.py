@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shareboost.export.plan import Balls, Matches, Products, Reads, Thresholds
+from shareboost.export.primitives import Balls, Matches, Products, Reads, Thresholds
 
 
 def values(part, row):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .checkpoints.identity import identity_of
 from .checkpoints.saved_run import SavedRun
 from .choice.select import Selector
+from .choice.swaps import SwappingRun
 from .choice.terms import Terms
 from .choice.wishes import Grouping, Prices, Wishes, checked_wishes
 from .losses import Loss
@@ -88,11 +89,11 @@ def run(clf: Any, rows: Rows, loss: Loss, weight_unit: float, terms: Terms, held
         clf.refit_tol,
         np.inf if clf.n_iter_no_change is None else clf.n_iter_no_change,
     )
-    return Run(
+    kind = SwappingRun if clf.swap else Run
+    return kind(
         rows,
         refit,
         stopping,
         Selector(rows, terms, clf.rule, clf.shortlist),
-        clf.swap,
         None if held_out is None else held_out.held_out(rows),
     )

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from time import perf_counter
 
 import numpy as np
 
 from .choice.select import Choice, Selector
-from .choice.swaps import Fit, exchange
 from .heldout import HeldOut
 from .path import Path, Round, StopReason
 from .refit import Refit
-from .refit.objective import noise
 from .rows import Rows
 
 
@@ -52,7 +49,6 @@ class Run:
     refit: Refit
     stopping: Stopping
     selector: Selector
-    swap: bool = False
     held_out: HeldOut | None = None
 
     def begin(self) -> Path:
@@ -98,9 +94,7 @@ class Run:
             if isinstance(choice, StopReason):
                 path.stop_reason = choice
                 return
-            round_ = self.grown(last, choice)
-            if self.swap:
-                round_ = self._swapped(last, round_, self.stopping.refit_to(choice.norm))
+            round_ = self.round_after(last, choice)
             cost = self.selector.terms.spent(round_.atoms)
             round_ = self._judged(replace(round_, cost=cost))
             path.add(replace(round_, seconds=perf_counter() - started), self.rows)
@@ -114,13 +108,7 @@ class Run:
         """
         if not path.rounds or np.isfinite(self.stopping.patience):
             return
-        run, last = self, self.finished(path.last)
-        if (plain := path.last.plain) is not None and len(plain.atoms) == len(last.atoms):
-            self._plain.rows.reset(plain.atoms)
-            plain = self._plain.finished(plain)
-            if self._better(plain, last):
-                cost = self.selector.terms.spent(plain.atoms)
-                run, last = self._plain, replace(plain, cost=cost, seconds=last.seconds)
+        run, last = self.finished(path.last)
         path.end(run._judged(last), run.rows)
 
     def choose(self, last: Round) -> tuple[Choice | StopReason, Round]:
@@ -143,63 +131,21 @@ class Run:
                 return best, last
             last = self._tighter(last, tolerance)
 
-    def grown(self, last: Round, choice: Choice) -> Round:
+    def round_after(self, last: Round, choice: Choice) -> Round:
         """Return the round after the last: one more atom, and the weights of all refit."""
         self.rows.append(choice.atom)  # step 5: I <- I + {r}
         tolerance = self.stopping.refit_to(choice.norm)
         W, status = self.refit.adapted(self.rows, last.W, tolerance, last.status.alpha)  # step 6
         return Round(choice.atom, choice.score, W, status, last.seconds, self.rows.atoms)
 
-    def finished(self, last: Round) -> Round:
-        """Return the last round, of the atoms in the rows, refit to ``finish_tol``."""
-        return self._tighter(last, self.stopping.finish_tol)
+    def finished(self, last: Round) -> tuple[Run, Round]:
+        """Return the last round, of the atoms in the rows, refit to ``finish_tol``; and its run."""
+        return self, self._tighter(last, self.stopping.finish_tol)
 
-    def _swapped(self, last: Round, round_: Round, tolerance: float) -> Round:
-        """Return the round after exchanges of atoms, or the one without any if that is better.
-
-        A set that is better now may lead to worse ones later. So the run without swaps goes
-        on beside, from where the two part.
-        """
-        plain: Round | None = round_
-        if last.plain is not None:
-            plain = self._plain.after(last.plain)
-        round_ = self._exchanged(round_, tolerance)
-        if plain is None:  # it has nothing more to gain
-            return replace(round_, plain=last.plain)
-        # A plain run that had ended and could go on later has fewer atoms: another matter.
-        if len(plain.atoms) == len(round_.atoms) and self._better(plain, round_):
-            self.rows.reset(plain.atoms)
-            round_ = replace(self._exchanged(plain, tolerance), fell_back=True)
-        return round_ if round_.W is plain.W else replace(round_, plain=plain)
-
-    def _exchanged(self, round_: Round, tolerance: float) -> Round:
-        """Return the round of the atoms in the rows after exchanges of them."""
-        refit = self.refit.at(round_.status.alpha)
-        fit, swaps = exchange(self.selector, refit, Fit(round_.W, round_.status), tolerance)
-        return replace(round_, W=fit.W, status=fit.status, atoms=self.rows.atoms, swaps=swaps)
-
-    def after(self, last: Round) -> Round | None:
-        """Return the round after the last, whatever the rows hold; None where it is the last."""
-        if self.rows.atoms != last.atoms:
-            self.rows.reset(last.atoms)
-        choice, last = self.choose(last)
-        return None if isinstance(choice, StopReason) else self.grown(last, choice)
-
-    @cached_property
-    def _plain(self) -> Run:
-        """The run without swaps, on rows of its own."""
-        rows = self.rows.twin()
-        selector = self.selector
-        own = Selector(rows, selector.terms, selector.rule, selector.shortlist)
-        return Run(rows, self.refit, self.stopping, own, held_out=self.held_out)
-
-    def _better(self, one: Round, two: Round) -> bool:
-        """Return whether the first has a lower loss or objective, beyond rounding."""
-        pairs = (
-            (one.status.objective, two.status.objective),
-            (one.status.loss, two.status.loss),
-        )
-        return any(a < b - noise(self.rows, b) for a, b in pairs)
+    def replay(self, round_: Round) -> bool:
+        """Do to the rows what a finished round did; return whether it can have been these rows."""
+        self.rows.append(round_.atom)
+        return self.rows.atoms == round_.atoms
 
     def _tighter(self, round_: Round, tolerance: float) -> Round:
         """Return the round again, its weights refit to a smaller tolerance."""
@@ -240,16 +186,7 @@ class Run:
             return None
         rounds = []
         for round_ in path.rounds:
-            if round_.fell_back:
-                rows.reset((round_.plain or round_).atoms)
-            else:
-                rows.append(round_.atom)
-            for out, into in round_.swaps:
-                if out not in rows.atoms:
-                    return None
-                rows.append(into)
-                rows.remove(rows.atoms.index(out))
-            if rows.atoms != round_.atoms:
+            if not self.replay(round_):
                 return None
             rounds.append(self._judged(replace(round_, validation=np.nan)))
         return rounds

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .export.plan import Matches, parts_of
+from .export.plan import parts_of
+from .export.primitives import Matches
 from .pools import Features
 
 Picture = NDArray[np.float32]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from node_module import needs_node, run
 
-from shareboost.export import javascript_code as code
+from shareboost.export.fragments import fragments
 from shareboost.export.literals import FEW, floats, integers, label, label_type, string
 
 
@@ -26,8 +26,9 @@ def test_floats_are_the_same_to_the_bit(tmp_path):
         odd_numbers(dtype, n) for dtype in (np.float32, np.float64) for n in (0, 7, FEW, 5000)
     ]
     texts = [floats(values) for values in arrays]
+    code = fragments("module.js")
     printed = run(
-        f"const found = [{', '.join(texts)}];\n{code.FLOAT32}{code.FLOAT64}"
+        f"const found = [{', '.join(texts)}];\n{code['float32']}\n{code['float64']}\n"
         "console.log(JSON.stringify(found.map((values) => [values.constructor.name, "
         "Array.from(new Uint8Array(values.buffer, values.byteOffset, values.byteLength))])));",
         tmp_path,

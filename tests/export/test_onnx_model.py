@@ -10,7 +10,7 @@ from onnx_session import assert_onnx_answers, session
 from sklearn.datasets import load_iris, load_wine
 
 from shareboost import ShareBoostClassifier, load_model
-from shareboost.export import onnx_graph, to_c, to_js, to_onnx
+from shareboost.export import onnx_nodes, to_c, to_js, to_onnx
 from shareboost.pools import Templates
 
 pytest.importorskip("onnx")
@@ -27,7 +27,7 @@ def test_a_model_answers_as_the_classifier(name, fitted_model, digits, monkeypat
         label, probabilities, scores = ran.run(None, {"X": X[:n]})
         assert (label.shape, probabilities.shape, scores.shape) == ((n,), (n, 10), (n, 10))
     np.testing.assert_array_equal(label, clf.predict(X[:1]))
-    monkeypatch.setattr(onnx_graph, "MOST_NUMBERS", 70)
+    monkeypatch.setattr(onnx_nodes, "MOST_NUMBERS", 70)
     assert_onnx_answers([clf], X[:200])
 
 

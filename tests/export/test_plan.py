@@ -11,7 +11,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from shareboost import ShareBoostClassifier, load_model
-from shareboost.export.plan import Matches, Reads, Thresholds, plan_of
+from shareboost.export.plan import plan_of
+from shareboost.export.primitives import Matches, Reads, Thresholds
 from shareboost.pools import Templates
 
 

@@ -1,7 +1,6 @@
 """The schema describes what is saved, and little else."""
 
 import json
-from importlib.resources import files
 
 import jsonschema
 import numpy as np
@@ -11,13 +10,13 @@ from model_files import changed, document_of
 from mutated_files import documents
 
 from shareboost import ShareBoostClassifier
-from shareboost.model_file import features, inputs, parameters, paths, reader, rounds
+from shareboost.model_file import features, file_schema, inputs, parameters, paths, reader, rounds
 from shareboost.model_file.text import FORMAT, VERSION
 from shareboost.model_file.writer import content_of
 from shareboost.penalties import SmoothL1
 from shareboost.pools import Templates, Union
 
-SCHEMA = json.loads((files("shareboost.model_file") / "schema.json").read_bytes())
+SCHEMA = file_schema()
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 X, Y, _, _ = some_digits()
 
@@ -61,10 +60,9 @@ def test_the_schema_and_the_reader_take_the_same_keys():
     assert own["rounds"]["properties"].keys() == set(rounds.KEYS)
     assert [kind["$ref"].split("/")[-1] for kind in own["features"]["oneOf"]] == [*features.KINDS]
     for kind in features.KINDS.values():
-        assert own[kind.name]["properties"].keys() == {"kind", *kind.keys}
-    *_, pool, penalty = own["value"]["oneOf"]
-    assert pool["properties"]["pool"]["enum"] == [*parameters.POOLS]
-    assert penalty["properties"]["penalty"]["enum"] == [*parameters.PENALTIES]
+        assert own[kind.kind]["properties"].keys() == {"kind", *features.keys_of(kind)}
+    assert own["pool"]["enum"] == [*parameters.POOLS]
+    assert own["penalty"]["enum"] == [*parameters.PENALTIES]
     assert SCHEMA["properties"]["format"]["const"] == FORMAT
     assert SCHEMA["properties"]["version"]["const"] == VERSION
     own_inputs = SCHEMA["properties"]["inputs"]["properties"]

@@ -16,7 +16,7 @@ def loaded(path: str) -> Any:
 
     if path != STDIN:
         return load_model(path)
-    from ..model_file.errors import ModelFormatError
+    from ..model_file import ModelFormatError
     from ..model_file.reader import model_of
     from ..model_file.text import LARGEST_FILE
 

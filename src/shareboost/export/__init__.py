@@ -1,7 +1,7 @@
 """Trained predictors for other places than Python, and what they cost to run."""
 
 from ..model_file import load_model, save_model
-from .c import to_c
+from .c.export import to_c
 from .cost import CostReport, cost_report
 from .javascript import to_js
 from .onnx_model import to_onnx

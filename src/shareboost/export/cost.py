@@ -13,28 +13,18 @@ from ..frames import pandas_for
 from ..path_of_one import PathOfOne
 from ..progress import track
 from .c.layout import Layout, layout_of
-from .c.quantisation import LARGEST_CODE
-from .c.step import INPUT_TYPES, Form, Step
+from .c.step import INPUT_TYPES, LARGEST_CODE, Form, Step
 from .plan import plan_of
+from .primitives import Products, Reads, Thresholds
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Bytes of machine code, measured with gcc 12 -std=c99 -Os on x86-64, the alignment of tables
-# included: for a single feature and for several, and what integer weights add to them.
+# Bytes of machine code besides those of the primitives, measured alike: of a model without
+# features, and of any other.
 EMPTY_CODE, BASE_CODE = 80, 107
-CODE = {
-    "reads": (70, 100, 8, 13),
-    "thresholds": (77, 91, 12, 50),
-    "products": (83, 108, 4, 35),
-    "balls": (350, 375, 36, 85),
-    "balls, hard": (450, 495, 37, 80),
-    "matches": (700, 1010, 26, 70),
-}
-FEWER_CODE = 130  # that two features of templates, or one template, take less than more do
 # What the compiler saves where there are two classes and no more than two features, or more.
 TINY_CODE, TWO_CLASSES_CODE = 90, 52
-CHANNELS_CODE = 120  # of templates of several channels
 # What a function saves on the stack besides its arrays; those of kinds with arrays save more.
 FRAME, FRAME_OF_ARRAYS, FRAME_OF_MORE = 16, 64, 40
 
@@ -145,13 +135,13 @@ def flash_bytes(layout: Layout) -> int:
 
 def _folded(layout: Layout) -> int:
     """Return the bytes of code that the compiler folds away in the smallest models."""
-    kinds = {step.kind for step in layout.steps}
+    kinds = {type(step.part) for step in layout.steps}
     k, n = layout.intercept.size, int(layout.starts[-1])
-    if not kinds <= {"reads", "products", "thresholds"} or k > 3 or n == 0:
+    if not kinds <= {Reads, Products, Thresholds} or k > 3 or n == 0:
         return 0
-    if (k == 2 and n <= 2) or (n == 1 and kinds == {"thresholds"}):
+    if (k == 2 and n <= 2) or (n == 1 and kinds == {Thresholds}):
         return TINY_CODE
-    return TWO_CLASSES_CODE if k == 2 and "thresholds" not in kinds else 0
+    return TWO_CLASSES_CODE if k == 2 and Thresholds not in kinds else 0
 
 
 def ram_bytes(layout: Layout) -> int:
@@ -163,10 +153,7 @@ def ram_bytes(layout: Layout) -> int:
 
 
 def _code_bytes(step: Step, coded: bool) -> int:
-    one, several, one_coded, several_coded = CODE[step.kind]
-    fewer = step.kind == "matches" and step.n > 1 and min(step.n - 1, step.words["lanes"]) == 1
-    size = several if step.n > 1 else one
-    if coded:
-        size += several_coded if step.n > 1 and not fewer else one_coded
-    size -= FEWER_CODE if fewer else 0
-    return size + (CHANNELS_CODE if step.words.get("channels", 1) > 1 else 0)
+    code = step.part.code_bytes(step)
+    if step.n > 1:
+        return code.several + (code.several_coded if coded else 0)
+    return code.one + (code.one_coded if coded else 0)

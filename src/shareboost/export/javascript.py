@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from functools import singledispatch
 from typing import Any
 
 from ..files import write_whole
 from ..numbered_names import are_numbered
-from . import javascript_code as code
-from .link import sigmoid_slope
-from .literals import floats, integers, label, label_type, number, strings
+from .fragments import fragments
+from .literals import floats, label, label_type, number, strings
 from .literals import string as quoted
-from .plan import Balls, Matches, Part, Plan, Products, Reads, Thresholds, plan_of
-from .template_sizes import SameSize, stacked_by_size
-
-Fields = dict[str, str]  # of a part, as literals, by name
+from .plan import Plan, plan_of, sigmoid_slope
+from .primitives.base import Call
 
 
 def to_js(
@@ -64,23 +60,20 @@ def to_js(
 
 def _sections(plan: Plan, names: list[str], slope: float | None) -> Iterator[str]:
     """Yield the pieces of a module, in their order."""
-    parts = [made for part in plan.parts for made in _parts(part)]
-    data = _data(plan, parts)
+    code = {name: f"{text}\n" for name, text in fragments("module.js").items()}
+    calls = [call for part in plan.parts for call in part.calls()]
+    data = _data(plan, calls)
     yield _head(plan)
     yield _constants(plan, names)
     yield data
-    yield code.FINITE_OR_NAN if plan.allows_nan else code.FINITE
-    yield code.PREDICTOR.replace("LABELS", label_type(plan.classes))
-    yield code.SOFTMAX if slope is None else code.SIGMOIDS.replace("SLOPE", number(slope))
-    yield from dict.fromkeys(source for _, source, _ in parts)
-    if any(isinstance(part, Balls) for part in plan.parts):
-        yield code.PIECE_NAMES
-    yield from (
-        source
-        for call, source in (("float32(", code.FLOAT32), ("float64(", code.FLOAT64))
-        if call in data
-    )
-    yield code.CHECK
+    yield code["finite_or_nan" if plan.allows_nan else "finite"]
+    yield code["predictor"].replace("LABELS", label_type(plan.classes))
+    yield code["softmax"] if slope is None else code["sigmoids"].replace("SLOPE", number(slope))
+    yield from dict.fromkeys(f"{call.source}\n" for call in calls)
+    if any(part.by_input for part in plan.parts):
+        yield code["piece_names"]
+    yield from (code[decoder] for decoder in ("float32", "float64") if f"{decoder}(" in data)
+    yield code["check"]
 
 
 def _head(plan: Plan) -> str:
@@ -127,12 +120,7 @@ export const featureNames = Object.freeze([{", ".join(_names(plan, names))}]);
 def _names(plan: Plan, names: list[str]) -> Iterator[str]:
     """Yield the names of all values as literals; those of a piece as a call that makes them."""
     width = plan.n_inputs + 1
-    starts = {
-        int(start)
-        for part in plan.parts
-        if isinstance(part, Balls)
-        for start in part.places[::width]
-    }
+    starts = {int(start) for part in plan.parts if part.by_input for start in part.places[::width]}
     place = 0
     while place < len(names):
         if place in starts:
@@ -143,11 +131,11 @@ def _names(plan: Plan, names: list[str]) -> Iterator[str]:
             yield quoted(names[place - 1])
 
 
-def _data(plan: Plan, parts: list[tuple[str, str, Fields]]) -> str:
+def _data(plan: Plan, calls: list[Call]) -> str:
     """Return the constants of the model."""
     written = []
-    for compute, _, fields in parts:
-        all_fields = {"compute": compute, **fields}
+    for call in calls:
+        all_fields = {"compute": call.function, **call.fields}
         lines = "".join(f"    {name}: {value},\n" for name, value in all_fields.items())
         written.append(f"  {{\n{lines}  }},\n")
     return f"""\
@@ -170,78 +158,3 @@ def _offsets(plan: Plan) -> str:
     if plan.offsets.any():
         return floats(plan.offsets)
     return "new Float64Array(featureNames.length)"
-
-
-@singledispatch
-def _parts(part: Part) -> list[tuple[str, str, Fields]]:
-    """Return a part as calls: the function's name, its source and the fields it reads."""
-    raise TypeError(f"A part of the type {type(part).__name__} has no form in JavaScript.")
-
-
-@_parts.register
-def _(part: Reads) -> list[tuple[str, str, Fields]]:
-    fields = {"places": integers(part.places), "columns": integers(part.columns)}
-    return [("reads", code.READS, fields)]
-
-
-@_parts.register
-def _(part: Thresholds) -> list[tuple[str, str, Fields]]:
-    fields = {
-        "places": integers(part.places),
-        "columns": integers(part.columns),
-        "thresholds": floats(part.thresholds),
-    }
-    return [("tests", code.THRESHOLDS, fields)]
-
-
-@_parts.register
-def _(part: Products) -> list[tuple[str, str, Fields]]:
-    fields = {
-        "places": integers(part.places),
-        "left": integers(part.left),
-        "right": integers(part.right),
-        "single": label(part.single),
-    }
-    return [("products", code.PRODUCTS, fields)]
-
-
-@_parts.register
-def _(part: Balls) -> list[tuple[str, str, Fields]]:
-    fields = {
-        "hard": label(part.hard),
-        "starts": integers(part.places[:: part.mean.size + 1]),
-        "centres": floats(part.centres),
-        "squaredRadii": floats(part.squared_radii),
-        "mean": floats(part.mean),
-        "unit": number(part.unit),
-    }
-    return [("balls", code.BALLS, fields)]
-
-
-@_parts.register
-def _(part: Matches) -> list[tuple[str, str, Fields]]:
-    return [("matches", code.MATCHES, _matches(same)) for same in stacked_by_size(part)]
-
-
-def _matches(part: SameSize) -> Fields:
-    """Return the fields of templates of one size."""
-    _, rows, columns, channels = part.templates.shape
-    sizes = {
-        "width": part.image_shape[1],
-        "channels": channels,
-        "rows": rows,
-        "columns": columns,
-        "nDown": part.masks_down.shape[1],
-        "nAcross": part.masks_across.shape[1],
-    }
-    return {
-        "places": integers(part.places),
-        "unit": number(part.unit),
-        **{name: str(size) for name, size in sizes.items()},
-        "templates": floats(part.templates),
-        "template": integers(part.template),
-        "masksDown": floats(part.masks_down),
-        "down": integers(part.down),
-        "masksAcross": floats(part.masks_across),
-        "across": integers(part.across),
-    }

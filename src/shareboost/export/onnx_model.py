@@ -1,4 +1,8 @@
-"""A fitted classifier as an ONNX model."""
+"""A fitted classifier as an ONNX model.
+
+All is computed in float64 but for images and their responses to templates, and rounded to float32
+where Python does: of two classes whose scores are nearly alike the same one wins.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,8 @@ from numpy.typing import NDArray
 
 from ..files import write_whole
 from ..numbered_names import are_numbered
-from .link import sigmoid_slope
-from .onnx_graph import add_probabilities, add_scores
 from .onnx_nodes import LOWEST_OPSET, Nodes
-from .plan import plan_of
+from .plan import Plan, plan_of, sigmoid_slope
 
 if TYPE_CHECKING:
     import onnx
@@ -127,6 +129,29 @@ def _graph(nodes: Nodes, n_inputs: int, labels: NDArray[Any]) -> onnx.GraphProto
         ],
         [numpy_helper.from_array(values, name) for name, values in nodes.constants.items()],
     )
+
+
+def add_scores(nodes: Nodes, plan: Plan, x: str) -> str:
+    """Add the scores in float64, (rows, k), of rows of float32 or float64 numbers."""
+    found = [scores for part in plan.parts for scores in part.add_scores(nodes, plan, x)]
+    intercept = nodes.constant(plan.intercept, np.float64)
+    if not found:
+        rows = nodes.take(nodes.add("Shape", x), np.zeros(1, dtype=np.intp), axis=0)
+        k = nodes.constant([plan.intercept.size], np.int64)
+        return nodes.add("Expand", intercept, nodes.add("Concat", rows, k, axis=0))
+    return nodes.add("Sum", *found, intercept)
+
+
+def add_probabilities(nodes: Nodes, scores: str, slope: float | None) -> str:
+    """Add the softmax of the scores, or their sigmoids over the sum of them, in float64."""
+    if slope is None:
+        return nodes.add("Softmax", scores, axis=1)
+    # log sigmoid(s) = min(s, 0) - log(1 + exp(-|s|)), whose softmax cannot underflow to 0 / 0.
+    zero, one = nodes.constant(0.0, np.float64), nodes.constant(1.0, np.float64)
+    s = nodes.add("Mul", scores, nodes.constant(slope, np.float64))
+    tail = nodes.add("Exp", nodes.add("Neg", nodes.add("Abs", s)))
+    logarithm = nodes.add("Log", nodes.add("Add", one, tail))
+    return nodes.add("Softmax", nodes.add("Sub", nodes.add("Min", s, zero), logarithm), axis=1)
 
 
 def add_label(nodes: Nodes, scores: str, labels: NDArray[Any], out: str) -> None:

@@ -8,10 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..pools.numbers import ranges
+
 # Softmax and Squeeze got their present forms with this version of the operators.
 LOWEST_OPSET = 13
 # From this one on, all reductions take their axes as an input.
 AXES_ARE_INPUTS = 18
+
+
+# About so many numbers a row are held between two nodes at most. Measured for 266 templates on
+# MNIST: twice as many save 0.05 ms of 0.25 ms for one image, and take twice the memory of a batch.
+MOST_NUMBERS = 8192
 
 
 class Node(NamedTuple):
@@ -71,6 +78,10 @@ class Nodes:
     def reshape(self, x: str, *shape: int) -> str:
         """Reshape; a length of 0 stays what it was."""
         return self.add("Reshape", x, self.constant(shape, np.int64))
+
+    def batches(self, n: int, numbers_each: int) -> list[slice]:
+        """Return ranges of n things to compute at a time, each of so many numbers a row."""
+        return ranges(n, max(1, MOST_NUMBERS // numbers_each))
 
     def reduce(self, operator: str, x: str, *axes: int) -> str:
         """Reduce axes away."""

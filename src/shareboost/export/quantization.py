@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from ..arguments import one_of
 from ..inputs import on_host
 from .c.layout import layout_of
-from .c.quantisation import LARGEST_CODE
-from .c.simulation import scores
-from .c.step import Form
+from .c.step import LARGEST_CODE, Form
 from .plan import plan_of
 
 # Rows that are scored at a time.
@@ -66,7 +64,7 @@ def quantization_loss(model: Any, X: Any, y: Any, weights: str = "int8") -> Quan
         raise ValueError(f"y has the shape {np.shape(y)}: it takes a label for each of {n} rows.")
     X = X.tocsr() if sp.issparse(X) else X
     best = [
-        scores(layout, _dense(X[start : start + CHUNK_ROWS])).argmax(axis=1)
+        layout.scores(_dense(X[start : start + CHUNK_ROWS])).argmax(axis=1)
         for start in range(0, n, CHUNK_ROWS)
     ]
     quantized = model.classes_[np.concatenate(best)]

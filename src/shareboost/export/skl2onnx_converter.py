@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .link import sigmoid_slope
-from .onnx_graph import add_probabilities, add_scores
-from .onnx_model import add_label, label_values
+from .onnx_model import add_label, add_probabilities, add_scores, label_values
 from .onnx_nodes import LOWEST_OPSET, Nodes
-from .plan import plan_of
+from .plan import plan_of, sigmoid_slope
 
 # What skl2onnx lets one ask of a classifier.
 OPTIONS = {

@@ -1,7 +1,8 @@
 """Trained classifiers in one documented JSON file: docs/model-file.md."""
 
-from .errors import ModelFormatError
 from .reader import load_model
+from .schema import file_schema
+from .text import ModelFormatError
 from .writer import save_model
 
-__all__ = ["ModelFormatError", "load_model", "save_model"]
+__all__ = ["ModelFormatError", "file_schema", "load_model", "save_model"]

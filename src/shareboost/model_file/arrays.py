@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ModelFormatError
-from .text import LARGEST_FILE, shown
+from .text import LARGEST_FILE, ModelFormatError, shown
 
 # The types that a file has, all little-endian: booleans are bytes of 0 and 1.
 INTEGERS = np.dtype("<i8")
@@ -19,6 +18,14 @@ FLOATS = np.dtype("<f8")
 SINGLES = np.dtype("<f4")
 FLAGS = np.dtype("|u1")
 TYPES = {dtype.str: dtype for dtype in (INTEGERS, FLOATS, SINGLES, FLAGS)}
+# What arrays of a type are called in the schema, and in words.
+NAMES: dict[np.dtype[Any], tuple[str, str]] = {
+    INTEGERS: ("integers", "64-bit integers"),
+    FLOATS: ("floats", "64-bit floating-point numbers"),
+    SINGLES: ("singles", "32-bit floating-point numbers"),
+    FLAGS: ("flags", "Bytes of 0 and 1"),
+}
+MOST_AXES = 4
 
 # Characters of base64 that are decoded at a time.
 CHUNK = 1 << 20
@@ -66,6 +73,42 @@ def from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) -> NDA
     return _decoded(text, name, np.empty(told, dtype=dtype)).astype(
         dtype.newbyteorder("="), copy=False
     )
+
+
+def array_schema(dtype: np.dtype[Any], n_axes: int) -> dict[str, Any]:
+    """Return the schema of an array: a reference to one of ``array_definitions``."""
+    name, _ = NAMES[dtype]
+    return {"$ref": f"#/$defs/{name}" + (f"_{n_axes}d" if n_axes > 1 else "")}
+
+
+def array_definitions() -> dict[str, Any]:
+    """Return the definition of arrays of every type and number of axes in JSON Schema."""
+    found = {}
+    for dtype, (_, words) in NAMES.items():
+        for n_axes in range(1, MOST_AXES + 1):
+            name = array_schema(dtype, n_axes)["$ref"].rpartition("/")[2]
+            length = {"type": "integer", "minimum": 0}
+            sides = {"type": "array", "items": length, "minItems": n_axes, "maxItems": n_axes}
+            found[name] = object_schema(
+                {
+                    "dtype": {"const": dtype.str},
+                    "shape": sides,
+                    "base64": {"$ref": "#/$defs/base64"},
+                },
+                description=f"{words}, of {n_axes} axes." if n_axes > 1 else f"{words}.",
+            )
+    return found
+
+
+def object_schema(properties: dict[str, Any], **about: str) -> dict[str, Any]:
+    """Return the schema of an object of these properties, no more and no fewer."""
+    return {
+        **about,
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
 
 
 def _decoded(text: memoryview, name: str, out: NDArray[Any]) -> NDArray[Any]:

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import arrays
-from .errors import ModelFormatError
-from .text import shown
+from .text import ModelFormatError, shown
 
 LARGEST_INTEGER = (1 << 62) - 1
 # Integers of an array that may be of any length.
@@ -133,11 +132,15 @@ class Fields:
         return found
 
     def floats(
-        self, key: str, shape: arrays.Shape, dtype: np.dtype[Any] = arrays.FLOATS
+        self,
+        key: str,
+        shape: arrays.Shape,
+        dtype: np.dtype[Any] = arrays.FLOATS,
+        finite: bool = True,
     ) -> NDArray[Any]:
-        """Return an array of finite numbers."""
-        found = self.any_floats(key, shape, dtype)
-        if not np.isfinite(found).all():
+        """Return an array of numbers, finite ones unless NaN and infinities are allowed."""
+        found = arrays.from_plain(self[key], self.named(key), dtype, shape)
+        if finite and not np.isfinite(found).all():
             raise ModelFormatError(
                 f"{self.named(key)} has NaN or infinity: it takes finite numbers"
             )
@@ -151,12 +154,6 @@ class Fields:
         if not (found > 0).all():
             raise ModelFormatError(f"{self.named(key)} takes numbers above 0")
         return found
-
-    def any_floats(
-        self, key: str, shape: arrays.Shape, dtype: np.dtype[Any] = arrays.FLOATS
-    ) -> NDArray[Any]:
-        """Return an array of numbers, NaN and infinities included."""
-        return arrays.from_plain(self[key], self.named(key), dtype, shape)
 
     def flags(self, key: str, n: int) -> NDArray[np.bool_]:
         """Return an array of n booleans, (n,)."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import ModelFormatError
 from .fields import Fields, checked_text
+from .text import ModelFormatError
 
 # Columns of X. A row of so many takes 128 MB.
 MOST_INPUTS = 1 << 24

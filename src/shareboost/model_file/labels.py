@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ModelFormatError
 from .fields import Fields, checked_text
-from .text import shown
+from .text import ModelFormatError, shown
 
 # Types of labels, by NumPy's names of them. Objects are text or plain numbers.
 _TYPES = re.compile(

@@ -10,23 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..penalties import Frobenius, Penalty, SmoothL1, SmoothLinf1
-from ..pools import Columns, Groups, Pieces, Pool, Products, Stumps, Templates, Union
+from .. import penalties
+from ..penalties import Penalty
+from ..pools import KINDS, Pool
 from . import arrays, labels
-from .errors import ModelFormatError
 from .fields import Fields, checked_text
-from .text import shown
+from .text import ModelFormatError, shown
 
 # All that a file can name; to read one makes nothing else.
-POOLS: dict[str, type[Pool]] = {
-    kind.__name__: kind for kind in (Columns, Groups, Pieces, Products, Stumps, Templates, Union)
-}
-PENALTIES: dict[str, type[Penalty]] = {
-    kind.__name__: kind for kind in (Frobenius, SmoothL1, SmoothLinf1)
-}
+POOLS: dict[str, type[Pool]] = {kind.__name__: kind for kind in KINDS}
+PENALTIES: dict[str, type[Penalty]] = {kind.__name__: kind for kind in penalties.PENALTIES.values()}
 # Lists in lists, and unions in unions.
 DEEPEST = 16
-MOST_AXES = 4
 
 
 class _NotPlainError(Exception):
@@ -98,7 +93,7 @@ def _may_be_key(value: Any) -> bool:
 
 def _plain_array(value: NDArray[Any], name: str) -> dict[str, Any]:
     """Return an array: of numbers, or of any labels where it has one axis."""
-    if value.ndim > 1 and value.ndim <= MOST_AXES and value.dtype.str in arrays.TYPES:
+    if value.ndim > 1 and value.ndim <= arrays.MOST_AXES and value.dtype.str in arrays.TYPES:
         return {"array": arrays.to_plain(value, value.dtype)}
     try:
         return {"labels": labels.to_plain(value, name)}
@@ -181,8 +176,10 @@ def _array(value: Any, name: str) -> NDArray[Any]:
     if not isinstance(dtype, str) or dtype not in arrays.TYPES:
         raise ModelFormatError(f"{name} is an array of the type {shown(dtype)}")
     n_axes = len(shape) if isinstance(shape, list) else 0
-    if not 2 <= n_axes <= MOST_AXES:
-        raise ModelFormatError(f"{name} is an array of {n_axes} axes: it takes 2 to {MOST_AXES}")
+    if not 2 <= n_axes <= arrays.MOST_AXES:
+        raise ModelFormatError(
+            f"{name} is an array of {n_axes} axes: it takes 2 to {arrays.MOST_AXES}"
+        )
     return arrays.from_plain(value, name, arrays.TYPES[dtype], (None,) * n_axes)
 
 

@@ -13,9 +13,9 @@ from ..path import Path, Round, StopReason
 from ..path_of_one import PathOfOne
 from ..pools import Features
 from .arrays import FLOATS, to_plain
-from .errors import ModelFormatError
 from .fields import Fields, checked_text
 from .rounds import rounds_from_plain, rounds_to_plain, weights_to_plain, with_weights
+from .text import ModelFormatError
 
 STOP_REASONS = {str(reason): reason for reason in StopReason}
 PATH_KEYS = (

@@ -12,13 +12,12 @@ from ..model import Model
 from ..numbered_names import NumberedNames
 from ..prediction import columns_read
 from . import labels
-from .errors import ModelFormatError
 from .features import features_from_plain
 from .fields import Fields
 from .inputs import inputs_from_plain
 from .parameters import parameters_from_plain
 from .paths import Saved, path_from_plain
-from .text import LARGEST_FILE, check_size, from_bytes
+from .text import LARGEST_FILE, ModelFormatError, check_size, from_bytes
 
 if TYPE_CHECKING:
     from ..classifier import ShareBoostClassifier

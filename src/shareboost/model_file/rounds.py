@@ -13,8 +13,8 @@ from ..path import Round
 from ..pools import Features
 from ..refit import Status
 from .arrays import FLAGS, FLOATS, INTEGERS, from_plain, to_plain
-from .errors import ModelFormatError
 from .fields import Fields, any_twice
+from .text import ModelFormatError
 
 # What a round tells, by its name in the file: finite numbers, and numbers that may be NaN.
 FINITE = ("loss", "objective", "alpha", "seconds", "cost")
@@ -81,7 +81,7 @@ def rounds_from_plain(value: Any, name: str, features: Features) -> list[Round]:
     if n_main < 1 or has_plain[n_main:].any():
         raise ModelFormatError(f"{name} has not as many rounds as has_plain asks for")
     finite = {key: fields.floats(key, (n,)).tolist() for key in FINITE}
-    numbers = finite | {key: fields.any_floats(key, (n,)).tolist() for key in OPEN}
+    numbers = finite | {key: fields.floats(key, (n,), finite=False).tolist() for key in OPEN}
     atoms, swaps = _atoms(fields, n, n_main, features), _swaps(fields, n)
     fell_back = fields.flags("fell_back", n).tolist()
     every = [

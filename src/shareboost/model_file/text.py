@@ -12,8 +12,6 @@ import re
 import zlib
 from typing import Any, NoReturn
 
-from .errors import ModelFormatError
-
 FORMAT = "shareboost model"
 VERSION = 1
 
@@ -28,6 +26,10 @@ _ARRAY_KEY = b'"base64"'
 _ARRAY_VALUE = re.compile(rb'"base64"[ \t\r\n]*:[ \t\r\n]*(?P<quote>")?')
 
 Document = dict[str, Any]
+
+
+class ModelFormatError(ValueError):
+    """A model file that is torn, damaged, of a newer version, or that no model could have made."""
 
 
 def to_bytes(document: Document) -> bytes:

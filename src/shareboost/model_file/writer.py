@@ -14,13 +14,12 @@ from ..path import Path
 from ..path_of_one import PathOfOne
 from . import labels
 from .arrays import FLOATS, INTEGERS, to_plain
-from .errors import ModelFormatError
 from .features import features_to_plain
 from .inputs import inputs_to_plain
 from .parameters import parameters_to_plain
 from .paths import path_to_plain, training_to_plain
 from .reader import model_of
-from .text import LARGEST_FILE, Document, to_bytes
+from .text import LARGEST_FILE, Document, ModelFormatError, to_bytes
 
 if TYPE_CHECKING:
     from ..classifier import ShareBoostClassifier

@@ -1,8 +1,9 @@
 """Pools of candidate features, section 4 of the paper."""
 
-from .base import Features, Pool
-from .by_name import POOLS
+from .base import Pool
+from .by_name import KINDS, POOLS
 from .columns import ColumnFeatures, Columns
+from .features import Features
 from .groups import GroupFeatures, Groups
 from .piece_features import PieceFeatures
 from .pieces import Pieces
@@ -12,6 +13,7 @@ from .templates import TemplateFeatures, Templates
 from .union import Union, UnionFeatures
 
 __all__ = [
+    "KINDS",
     "POOLS",
     "ColumnFeatures",
     "Columns",

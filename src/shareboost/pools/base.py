@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,6 +19,9 @@ from .moments import Moments, moments_of, scaling
 from .numbers import float_type, ranges
 from .table import Table, Whole
 from .written_out import WrittenOut, sums_of_columns
+
+if TYPE_CHECKING:
+    from .features import Features
 
 # Weights over a smaller scale may overflow float64.
 SMALLEST_SCALE = 1e-305
@@ -35,61 +38,6 @@ PART_BYTES = 1 << 22
 
 Floats = NDArray[np.floating]
 Atoms = Sequence[int] | NDArray[np.intp]
-
-
-class Features(ABC):
-    """The chosen atoms as plain arrays: all that prediction needs of a pool."""
-
-    ids: NDArray[np.intp]  # of the atoms, in the order they were chosen
-
-    @property
-    def allows_nan(self) -> bool:
-        """Whether X may hold NaN."""
-        return False
-
-    @property
-    def widths(self) -> NDArray[np.intp]:
-        """Number of columns of each atom."""
-        return np.ones(self.ids.size, dtype=np.intp)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns the atoms make together."""
-        return int(self.widths.sum())
-
-    @abstractmethod
-    def columns(self, X: Any) -> Any:
-        """Return the atoms' columns for the rows of X, (rows, n_columns), in X's units."""
-
-    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
-        """Return the weights of X's own columns, (k, n_columns_in), that make the same scores.
-
-        None where the atoms are no columns of X, or so few that it pays to take them out.
-        """
-        return None
-
-    @abstractmethod
-    def names(self, input_names: Sequence[str]) -> list[str]:
-        """Return a readable name for each column."""
-
-    def atom_names(self, input_names: Sequence[str]) -> list[str]:
-        """Return a readable name for each atom; that of its column where it has one."""
-        return self.names(input_names)
-
-    def reads(self, n_columns_in: int) -> sp.csr_array | None:
-        """Return which of X's columns each atom reads, (atoms, n_columns_in), as booleans.
-
-        None where every atom reads every column.
-        """
-        return None
-
-    @abstractmethod
-    def take(self, places: NDArray[np.intp]) -> Self:
-        """Return the atoms at those places alone, in that order."""
-
-    def first(self, n_atoms: int) -> Self:
-        """Return the first ``n_atoms`` atoms alone."""
-        return self.take(np.arange(min(n_atoms, self.ids.size)))
 
 
 class Pool(BaseEstimator, ABC):
@@ -385,11 +333,3 @@ def added(out: Floats | None, stats: Floats) -> Floats:
         return stats
     out += stats
     return out
-
-
-def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:
-    """Return ``reads`` of atoms that read one column each."""
-    n = columns.size
-    return sp.csr_array(
-        (np.ones(n, dtype=bool), columns, np.arange(n + 1)), shape=(n, n_columns_in)
-    )

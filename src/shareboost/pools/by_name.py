@@ -1,4 +1,4 @@
-"""Pools given by name, as a parameter of an estimator."""
+"""The table of pools, and pools given by name, as a parameter of an estimator."""
 
 from __future__ import annotations
 
@@ -8,19 +8,28 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._param_validation import validate_parameter_constraints
 
 from .base import Pool
-from .columns import Columns
+from .columns import ColumnFeatures, Columns
+from .features import Features
+from .groups import GroupFeatures, Groups
+from .piece_features import PieceFeatures
 from .pieces import Pieces
-from .products import Products
-from .stumps import Stumps
-from .templates import Templates
+from .products import ProductFeatures, Products
+from .stumps import StumpFeatures, Stumps
+from .templates import TemplateFeatures, Templates
+from .union import Union, UnionFeatures
 
-POOLS: dict[str, type[Pool]] = {
-    "columns": Columns,
-    "pieces": Pieces,
-    "products": Products,
-    "stumps": Stumps,
-    "templates": Templates,
+# Every pool, with the kind of features that are chosen from it.
+KINDS: dict[type[Pool], type[Features]] = {
+    Columns: ColumnFeatures,
+    Groups: GroupFeatures,
+    Pieces: PieceFeatures,
+    Products: ProductFeatures,
+    Stumps: StumpFeatures,
+    Templates: TemplateFeatures,
+    Union: UnionFeatures,
 }
+# Those that have a default for every parameter, by name.
+POOLS = {pool.__name__.lower(): pool for pool in KINDS if pool not in (Groups, Union)}
 
 
 def known_pool(pool: Any) -> Pool | None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,13 +17,12 @@ from .base import (
     SCALES,
     Atoms,
     ByExample,
-    Features,
     Floats,
     Pool,
     added,
     check_bounded,
-    one_each,
 )
+from .features import INPUTS, Features, Integers, beside, namespace, one_each
 from .moments import Moments, chunks, moments_of, scaling
 from .numbers import float_type, ranges
 from .stored import Stored
@@ -40,19 +39,18 @@ COMPILED = "?bBhHiIlLqQfd"
 class ColumnFeatures(Features):
     """Chosen columns of X, by index."""
 
-    ids: NDArray[np.intp]
+    kind = "columns"
+
+    ids: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS, distinct=True)]
+
+    @property
+    def plain(self) -> NDArray[np.intp]:
+        return self.ids
 
     def columns(self, X: Any) -> Any:
         if not sp.issparse(X):
-            return X.take(self.ids, axis=1)
+            return namespace(X).take(X, beside(X, self.ids), axis=1)
         return (X if X.format in ("csr", "csc") else X.tocsc())[:, self.ids]
-
-    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
-        if 2 * self.ids.size < n_columns_in:
-            return None
-        whole = np.zeros((coef.shape[0], n_columns_in))
-        whole[:, self.ids] = coef
-        return whole
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [str(input_names[j]) for j in self.ids]
@@ -60,8 +58,8 @@ class ColumnFeatures(Features):
     def reads(self, n_columns_in: int) -> sp.csr_array:
         return one_each(self.ids, n_columns_in)
 
-    def take(self, places: NDArray[np.intp]) -> ColumnFeatures:
-        return ColumnFeatures(self.ids[places])
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        yield "reads", {"places": places, "columns": self.ids}
 
 
 class Columns(Pool):

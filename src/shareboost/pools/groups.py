@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import one_of
-from .base import Atoms, Features, Floats, Pool
+from .base import Atoms, Floats, Pool
 from .columns import ColumnFeatures, Columns
+from .features import INPUTS, Features, Integers, Labels
 from .table import Table
 
 SCORES = ("sum", "mean")
@@ -23,40 +24,59 @@ SCORES = ("sum", "mean")
 class GroupFeatures(Features):
     """Chosen groups: the columns of X in each."""
 
-    ids: NDArray[np.intp]
-    labels: NDArray[Any]  # of each group
-    members: list[NDArray[np.intp]]  # its columns
+    kind = "groups"
+
+    ids: Annotated[NDArray[np.intp], Integers(below=INPUTS, distinct=True)]
+    labels: Annotated[NDArray[Any], Labels()]  # of each group
+    sizes: Annotated[NDArray[np.intp], Integers(low=1)]
+    column: Annotated[  # of all groups, one group after the other
+        NDArray[np.intp], Integers("columns", below=INPUTS, distinct=True, length=None)
+    ]
 
     @property
     def widths(self) -> NDArray[np.intp]:
-        return np.array([own.size for own in self.members], dtype=np.intp)
+        return self.sizes
+
+    @property
+    def plain(self) -> NDArray[np.intp]:
+        return self.column
+
+    def inconsistency(self, n_columns_in: int) -> str | None:
+        n = self.plain.size
+        if (self.widths > n).any() or self.n_columns != n or self.labels.size != self.ids.size:
+            return "sizes, labels and columns that do not fit"
+        return None
 
     def columns(self, X: Any) -> Any:
-        return self.flat.columns(X)
-
-    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
-        return self.flat.on_input(coef, n_columns_in)
+        return ColumnFeatures(self.plain).columns(X)
 
     def names(self, input_names: Sequence[str]) -> list[str]:
-        return self.flat.names(input_names)
+        return ColumnFeatures(self.plain).names(input_names)
 
     def atom_names(self, input_names: Sequence[str]) -> list[str]:
         return [str(label) for label in self.labels]
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
-        flat = self.flat.ids
         pointers = np.cumsum([0, *self.widths])
-        ones = np.ones(flat.size, dtype=bool)
-        return sp.csr_array((ones, flat, pointers), shape=(self.ids.size, n_columns_in))
+        ones = np.ones(self.plain.size, dtype=bool)
+        return sp.csr_array((ones, self.plain, pointers), shape=(self.ids.size, n_columns_in))
+
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        return ColumnFeatures(self.plain).parts(places)
 
     def take(self, places: NDArray[np.intp]) -> GroupFeatures:
-        members = [self.members[place] for place in places]
-        return GroupFeatures(self.ids[places], self.labels[places], members)
+        members = np.split(self.plain, np.cumsum(self.widths)[:-1])
+        return GroupFeatures.of(
+            self.ids[places], self.labels[places], [members[place] for place in places]
+        )
 
-    @property
-    def flat(self) -> ColumnFeatures:
-        """The columns of all groups, one after the other."""
-        return ColumnFeatures(np.concatenate([np.empty(0, dtype=np.intp), *self.members]))
+    @classmethod
+    def of(
+        cls, ids: NDArray[np.intp], labels: NDArray[Any], members: list[NDArray[np.intp]]
+    ) -> Self:
+        """Return the groups of these columns."""
+        widths = np.array([own.size for own in members], dtype=np.intp)
+        return cls(ids, labels, widths, np.concatenate([np.empty(0, dtype=np.intp), *members]))
 
 
 class Groups(Pool):
@@ -156,7 +176,7 @@ class Groups(Pool):
     def features(self, atoms: Atoms) -> GroupFeatures:
         check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
-        return GroupFeatures(ids, self.labels_[ids], [self._members(atom) for atom in ids])
+        return GroupFeatures.of(ids, self.labels_[ids], [self._members(atom) for atom in ids])
 
     @property
     def _all_columns(self) -> slice:

@@ -10,10 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arguments import at_least
-from ..arrays import namespace
+from ..arrays import dense
 from ..inputs import backend_module
 from .clustering import cluster
-from .numbers import float_type, ranges
+from .features import columns_type, is_host, namespace
+from .numbers import ranges
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
 
@@ -30,13 +31,13 @@ def as_images(
     X: Any, rows: slice | NDArray[np.intp], shape: tuple[int, int, int], unit: float
 ) -> Images:
     """Return some rows of X, over a power of two, as images in float32."""
-    part = X[rows]
-    if sp.issparse(part):
-        part = part.toarray()
+    part = dense(X[rows])
+    xp = namespace(part)
     if unit != 1.0:  # which no integer type need hold
-        kind = float_type(part.dtype).type
-        part = part * (kind(1) / kind(unit))
-    return np.ascontiguousarray(part, dtype=np.float32).reshape(-1, *shape)
+        part = xp.astype(part, columns_type(part)) * (1.0 / unit)
+    if is_host(part):
+        return np.ascontiguousarray(part, dtype=np.float32).reshape(-1, *shape)
+    return part.to(xp.float32).reshape(-1, *shape)
 
 
 def largest_magnitude(X: Any) -> float:
@@ -117,13 +118,13 @@ def random_patches(
             places = order[batch * BATCH : (batch + 1) * BATCH]
         patches = cut(X, shape, size, places, unit)
         patches -= patches.mean(axis=1, keepdims=True)
-        norms = namespace(patches).linalg.norm(patches, axis=1, keepdims=True)
+        norms = namespace(patches).linalg.vector_norm(patches, axis=1, keepdims=True)
         varies = norms[:, 0] > max(smallest, 1e-30) * float(np.sqrt(patches.shape[1]))
         found.append(patches[varies] / norms[varies])
         n_found += int(varies.sum())
         if n_found >= n_patches:
             break
-    return namespace(found[0]).concatenate(found)[:n_patches]
+    return namespace(found[0]).concat(found)[:n_patches]
 
 
 def make_templates(

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .base import Features, Floats
+from ..arrays import dense
+from .features import (
+    ATOMS,
+    INPUTS,
+    Choice,
+    Digits,
+    Features,
+    Ids,
+    Numbers,
+    Positive,
+    Reals,
+    beside,
+    columns_type,
+    empty_beside,
+    is_host,
+    namespace,
+)
 from .moments import chunks
-from .numbers import float_type
 
 
 class Coordinates(NamedTuple):
@@ -21,11 +35,12 @@ class Coordinates(NamedTuple):
     mean: NDArray[np.float64]  # (p,)
     unit: float
 
-    def of(self, X: Any) -> NDArray[np.float32]:
+    def of(self, X: Any) -> Any:
         """Return ``(X - mean) / unit`` in float32, (n, p)."""
-        out = np.empty(X.shape, dtype=np.float32)
-        for rows in chunks(X):
-            out[rows] = (_dense(X[rows]) - self.mean) / self.unit
+        shift = beside(X, -self.mean)
+        out = empty_beside(X, X.shape, namespace(X).float32)
+        for rows in _chunks(X):
+            out[rows, :] = (dense(X[rows]) + shift) / self.unit
         return out
 
 
@@ -33,10 +48,10 @@ def coordinates_of(X: Any, share: NDArray[np.float64]) -> Coordinates:
     """Return coordinates about the weighted mean, in units of the root mean variance."""
     mean = np.zeros(X.shape[1])
     for rows in chunks(X):
-        mean += share[rows] @ _dense(X[rows])
+        mean += share[rows] @ dense(X[rows])
     largest, squares = 0.0, []
     for rows in chunks(X):
-        part = np.abs(_dense(X[rows]) - mean)
+        part = np.abs(dense(X[rows]) - mean)
         size = float(part.max())
         if size > 0:  # squares of numbers up to 1, which do not overflow
             squares.append((size, float(share[rows] @ np.square(part / size).sum(axis=1))))
@@ -47,53 +62,72 @@ def coordinates_of(X: Any, share: NDArray[np.float64]) -> Coordinates:
     return Coordinates(mean, largest * float(np.sqrt(variance)))
 
 
-def _dense(X: Any) -> NDArray[Any]:
-    """Return some rows of X as an array."""
-    return X.toarray() if sp.issparse(X) else X
+def _chunks(X: Any) -> list[slice]:
+    """Return ranges of rows to read at a time; of a device's, which are few enough, all."""
+    return chunks(X) if is_host(X) else [slice(0, X.shape[0])]
+
+
+def _squared_distances(points: Any, centre: Any) -> Any:
+    """Return the squared distance of each point from a centre, in float32, (n,)."""
+    if not is_host(points):
+        return ((points - centre) ** 2).sum(1)
+    from ..kernels.shells import squared_distances
+
+    distances = np.empty(len(points), dtype=np.float32)
+    squared_distances(points, centre, distances)
+    return distances
 
 
 @dataclass(frozen=True)
 class PieceFeatures(Features):
     """Chosen pieces: the centre and the radius of each."""
 
-    ids: NDArray[np.intp]
-    numbers: NDArray[np.intp]  # of the centres
-    centres: NDArray[np.float32]  # (n, p), in coordinates
-    squared_radii: NDArray[np.float32]  # in coordinates
-    digits: NDArray[np.intp]  # that tell a radius from its neighbours
-    coordinates: Coordinates
-    form: str
+    kind = "pieces"
+
+    ids: Ids
+    numbers: Numbers  # of the centres
+    centres: Annotated[NDArray[np.float32], Reals(shape=(ATOMS, INPUTS), single=True)]
+    squared_radii: Annotated[NDArray[np.float32], Reals(single=True, positive=True)]
+    digits: Digits  # that tell a radius from its neighbours
+    mean: Annotated[NDArray[np.float64], Reals(shape=(INPUTS,))]  # as in Coordinates
+    unit: Annotated[float, Positive()]
+    form: Annotated[str, Choice(values=("smooth", "paper"))]
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Those of the centres and radii."""
+        return Coordinates(self.mean, self.unit)
 
     @property
     def widths(self) -> NDArray[np.intp]:
         return np.full(self.ids.size, self.centres.shape[1] + 1, dtype=np.intp)
 
     def columns(self, X: Any) -> Any:
-        X = X.tocsr() if sp.issparse(X) else X
-        out = np.empty((self.n_columns, X.shape[0]), dtype=float_type(X.dtype))
-        for rows in chunks(X):
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        out = empty_beside(X, (self.n_columns, X.shape[0]), columns_type(X))
+        for rows in _chunks(X):
             self.write(X[rows], self.coordinates.of(X[rows]), out[:, rows])
         return out.T
 
-    def write(self, X: Any, points: NDArray[np.float32], out: Floats) -> None:
+    def write(self, X: Any, points: Any, out: Any) -> None:
         """Write the columns of some rows, also given in coordinates, into out, (n_columns, n)."""
-        from ..kernels.shells import squared_distances
-
-        n, p = points.shape
-        values = _dense(X).T
-        distances = np.empty(n, dtype=np.float32)
-        for place, (centre, radius) in enumerate(
-            zip(self.centres, self.squared_radii, strict=True)
-        ):
-            squared_distances(points, centre, distances)
+        xp, p = namespace(points), points.shape[1]
+        values, hard = dense(X).T, self.form == "paper"
+        centres = beside(points, self.centres)
+        if not hard:
+            # Added, as torch takes booleans for sums, not for differences.
+            shifts = beside(points, -(self.mean + self.unit * self.centres.astype(np.float64)))
+            zero = xp.zeros_like(points[:1, 0])
+        for place, radius in enumerate(self.squared_radii.tolist()):
+            distances = _squared_distances(points, centres[place])
             piece = out[place * (p + 1) : (place + 1) * (p + 1)]
-            if self.form == "paper":
-                inside = (distances < radius).astype(out.dtype)
-                np.multiply(values, inside, out=piece[:-1], casting="unsafe")
+            if hard:
+                inside = xp.astype(distances < radius, out.dtype)
+                xp.multiply(values, inside, out=piece[:-1])
             else:
-                inside = np.maximum(1.0 - distances / radius, 0.0).astype(out.dtype)
-                own = self.coordinates.mean + self.coordinates.unit * centre.astype(np.float64)
-                np.multiply(values - own[:, None], inside, out=piece[:-1], casting="unsafe")
+                depth = xp.maximum(1.0 - distances / radius, zero)
+                inside = xp.astype(depth, out.dtype, copy=False)
+                xp.multiply(values + shifts[place][:, None], inside, out=piece[:-1])
             piece[-1] = inside
 
     def names(self, input_names: Sequence[str]) -> list[str]:
@@ -103,19 +137,13 @@ class PieceFeatures(Features):
         return names
 
     def atom_names(self, input_names: Sequence[str]) -> list[str]:
-        radii = self.coordinates.unit * np.sqrt(self.squared_radii.astype(np.float64))
+        radii = self.unit * np.sqrt(self.squared_radii.astype(np.float64))
         return [
             f"piece {number} (r = {radius:.{digits}g})"
             for number, radius, digits in zip(self.numbers, radii, self.digits, strict=True)
         ]
 
-    def take(self, places: NDArray[np.intp]) -> PieceFeatures:
-        return PieceFeatures(
-            self.ids[places],
-            self.numbers[places],
-            self.centres[places],
-            self.squared_radii[places],
-            self.digits[places],
-            self.coordinates,
-            self.form,
-        )
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        names = ("centres", "squared_radii", "mean", "unit")
+        own = {name: getattr(self, name) for name in names}
+        yield "balls", {"places": places, **own, "hard": self.form == "paper"}

@@ -258,7 +258,7 @@ class Pieces(Pool):
             self.centres_[numbers],
             self.squared_radii_[ids],
             np.array(digits, dtype=np.intp),
-            self.coordinates_,
+            *self.coordinates_,
             "smooth" if self.form == "smooth" else "paper",
         )
 

@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import one_of
 from ..progress import track
-from .base import PART_BYTES, SCALES, Atoms, Features, Floats, Pool, check_bounded
+from .base import (
+    PART_BYTES,
+    SCALES,
+    Atoms,
+    Floats,
+    Pool,
+    check_bounded,
+)
+from .features import (
+    INPUTS,
+    Choice,
+    Features,
+    Ids,
+    Integers,
+    beside,
+    columns_type,
+    namespace,
+    taken,
+)
 from .moments import largest_magnitudes
 from .numbers import float_type, ranges, sums_type
 from .table import Table, Vector, grouped
@@ -35,22 +53,25 @@ LARGEST_OFFSET_OF_SQUARES = 30.0
 class ProductFeatures(Features):
     """Chosen products, by their two columns; a first column of -1 stands for the constant 1."""
 
-    ids: NDArray[np.intp]
-    left: NDArray[np.intp]
-    right: NDArray[np.intp]
-    dtype: np.dtype[Any]  # wide enough for the products of the training rows
+    kind = "products"
+
+    ids: Ids
+    left: Annotated[NDArray[np.intp], Integers(low=-1, below=INPUTS)]
+    right: Annotated[NDArray[np.intp], Integers(below=INPUTS)]
+    # Wide enough for the products of the training rows.
+    dtype: Annotated[
+        np.dtype[Any], Choice("float", values=(np.dtype(np.float32), np.dtype(np.float64)))
+    ]
+
+    def inconsistency(self, n_columns_in: int) -> str | None:
+        return "a left column beyond the right one" if (self.left > self.right).any() else None
 
     def columns(self, X: Any) -> Any:
-        dtype = np.result_type(float_type(X.dtype), self.dtype)
-        if sp.issparse(X):
-            X = X.tocsc()
-            left = X[:, np.maximum(self.left, 0)].toarray()
-            right = X[:, self.right].toarray()
-        else:
-            left, right = X[:, np.maximum(self.left, 0)], X[:, self.right]
-        left = left.astype(dtype)
-        left[:, self.left < 0] = 1.0
-        left *= right
+        X = X.tocsc() if sp.issparse(X) else X
+        factors = taken(X, np.maximum(self.left, 0))
+        left = namespace(X).astype(factors, columns_type(X, self.dtype))
+        left[:, beside(X, self.left < 0)] = 1.0
+        left *= taken(X, self.right)
         return left
 
     def names(self, input_names: Sequence[str]) -> list[str]:
@@ -65,8 +86,10 @@ class ProductFeatures(Features):
             shape=(self.ids.size, n_columns_in),
         )
 
-    def take(self, places: NDArray[np.intp]) -> ProductFeatures:
-        return ProductFeatures(self.ids[places], self.left[places], self.right[places], self.dtype)
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        single = self.dtype == np.float32  # rounded so of float32 input, as in training
+        factors = {"left": self.left, "right": self.right}
+        yield "products", {"places": places, **factors, "single": single}
 
 
 def _name(input_names: Sequence[str], i: int, j: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,8 +13,27 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, one_of
-from .base import PART_BYTES, POWERS, Atoms, ByExample, Features, Floats, Pool, one_each
-from .numbers import float_type
+from .base import (
+    PART_BYTES,
+    POWERS,
+    Atoms,
+    ByExample,
+    Floats,
+    Pool,
+)
+from .features import (
+    INPUTS,
+    Digits,
+    Features,
+    Ids,
+    Integers,
+    Reals,
+    beside,
+    columns_type,
+    namespace,
+    one_each,
+    taken,
+)
 from .stored import Stored, example_type
 from .table import Table, Whole
 from .threshold_search import cells_of
@@ -42,20 +61,21 @@ SAMPLE_ROWS = 2000
 class StumpFeatures(Features):
     """Chosen stumps: a column and a threshold each."""
 
-    ids: NDArray[np.intp]
-    column: NDArray[np.intp]
-    threshold: NDArray[np.float64]
-    digits: NDArray[np.intp]  # that tell a threshold from its neighbours
+    kind = "stumps"
+
+    ids: Ids
+    column: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS)]
+    threshold: Annotated[NDArray[np.float64], Reals("thresholds")]
+    digits: Digits  # that tell a threshold from its neighbours
 
     @property
     def allows_nan(self) -> bool:
         return True
 
     def columns(self, X: Any) -> Any:
-        values = X.tocsc()[:, self.column].toarray() if sp.issparse(X) else X[:, self.column]
         # Compared in float64, as the thresholds are, whatever the type of X.
-        below = values <= self.threshold
-        return below.astype(float_type(X.dtype))
+        below = taken(X, self.column) <= beside(X, self.threshold)
+        return namespace(X).astype(below, columns_type(X))
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [
@@ -66,9 +86,10 @@ class StumpFeatures(Features):
     def reads(self, n_columns_in: int) -> sp.csr_array:
         return one_each(self.column, n_columns_in)
 
-    def take(self, places: NDArray[np.intp]) -> StumpFeatures:
-        return StumpFeatures(
-            self.ids[places], self.column[places], self.threshold[places], self.digits[places]
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        yield (
+            "thresholds",
+            {"places": places, "columns": self.column, "thresholds": self.threshold},
         )
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from importlib import import_module
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -13,10 +14,26 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, from_zero, image_shape_of_rows, one_of, positive
+from ..inputs import backend_module
 from ..kernels import MIDDLE
-from .base import POWERS, Atoms, Features, Floats, Pool
+from .base import POWERS, Atoms, Floats, Pool
+from .features import (
+    ATOMS,
+    Features,
+    Ids,
+    ImageShape,
+    Numbers,
+    Positive,
+    Reals,
+    Stacks,
+    beside,
+    columns_type,
+    empty_beside,
+    is_host,
+    namespace,
+)
 from .masks import gaussians
-from .numbers import float_type, ranges
+from .numbers import ranges
 from .patches import (
     CHUNK_IMAGES,
     Images,
@@ -37,6 +54,10 @@ BATCH_IMAGES = 64
 CHUNK_TEMPLATES = 256
 # Images from which the range of every template's responses is estimated.
 SAMPLE_IMAGES = 1000
+# Where the centre of a mask may be, in pixels from the image's corner.
+FARTHEST = 1 << 24
+# Compiled when first used.
+KERNELS = "shareboost.kernels.templates"
 # Relative to the mean deviation of all columns.
 SMALLEST_DEVIATION = 0.01
 
@@ -62,33 +83,50 @@ class _Size(NamedTuple):
 class TemplateFeatures(Features):
     """Chosen templates, each with its mask."""
 
-    ids: NDArray[np.intp]
-    numbers: NDArray[np.intp]  # of the templates
-    image_shape: tuple[int, int, int]
-    unit: float  # what pixels are divided by while responses are computed
-    templates: list[NDArray[np.float32]]  # (rows, columns, channels) each
-    down: list[NDArray[np.float32]]  # (places down,) each
-    across: list[NDArray[np.float32]]
-    centres: NDArray[np.float64]  # (n, 2)
+    kind = "templates"
+
+    ids: Ids
+    numbers: Numbers  # of the templates
+    image_shape: Annotated[tuple[int, int, int], ImageShape()]
+    unit: Annotated[float, Positive()]  # what pixels are divided by for responses
+    # (rows, columns, channels), (places down,) and (places across,) each
+    templates: Annotated[list[NDArray[np.float32]], Stacks(index="template", ndim=3)]
+    down: Annotated[list[NDArray[np.float32]], Stacks("masks_down", index="down")]
+    across: Annotated[list[NDArray[np.float32]], Stacks("masks_across", index="across")]
+    centres: Annotated[NDArray[np.float64], Reals(shape=(ATOMS, 2), largest=FARTHEST)]
+
+    def inconsistency(self, n_columns_in: int) -> str | None:
+        height, width, channels = self.image_shape
+        for template, *mask in zip(self.templates, self.down, self.across, strict=True):
+            places = [height - template.shape[0] + 1, width - template.shape[1] + 1]
+            fits = template.size and min(places) >= 1 and template.shape[2] == channels
+            if not fits or [side.size for side in mask] != places:
+                return f"a template or a mask that does not fit images of {height} x {width}"
+        if any(mask.min(initial=0.0) < 0.0 for mask in (*self.down, *self.across)):
+            return "a mask below zero"
+        return None
 
     def columns(self, X: Any) -> Any:
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        columns = np.empty((self.n_columns, X.shape[0]), dtype=float_type(X.dtype))
-        for rows in ranges(X.shape[0], CHUNK_IMAGES):
+        n = X.shape[0]
+        columns = empty_beside(X, (self.n_columns, n), columns_type(X))
+        for rows in ranges(n, CHUNK_IMAGES) if is_host(X) else [slice(0, n)]:
             self.write(X[rows], columns[:, rows])
         return columns.T
 
-    def write(self, X: Any, out: Floats) -> None:
-        """Write the columns for some rows of X into out, (n_columns, n)."""
-        from ..kernels.templates import template_column
+    def scratch(self, n_columns_in: int) -> int:
+        pixels = max((template.size for template in self.templates), default=0)
+        return 4 * (5 + pixels) * n_columns_in
 
+    def write(self, X: Any, out: Any) -> None:
+        """Write the columns for some rows of X into out, (n_columns, n)."""
+        xp = namespace(out)
+        loops = import_module(KERNELS) if is_host(out) else backend_module(out, "images")
         images = as_images(X, slice(None), self.image_shape, self.unit)
-        column = np.empty(len(images), dtype=np.float32)
-        for place in range(self.n_columns):
-            template_column(
-                images, self.templates[place], self.down[place], self.across[place], column
-            )
-            np.multiply(column, self.unit, out=out[place], casting="unsafe")
+        column = xp.empty_like(images[:, 0, 0, 0])
+        for place, own in enumerate(zip(self.templates, self.down, self.across, strict=True)):
+            loops.template_column(images, *(beside(out, array) for array in own), column)
+            out[place] = column * self.unit
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [
@@ -98,17 +136,9 @@ class TemplateFeatures(Features):
             )
         ]
 
-    def take(self, places: NDArray[np.intp]) -> TemplateFeatures:
-        return TemplateFeatures(
-            self.ids[places],
-            self.numbers[places],
-            self.image_shape,
-            self.unit,
-            [self.templates[place] for place in places],
-            [self.down[place] for place in places],
-            [self.across[place] for place in places],
-            self.centres[places],
-        )
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        names = ("image_shape", "unit", "templates", "down", "across")
+        yield "matches", {"places": places, **{name: getattr(self, name) for name in names}}
 
 
 class _ImageBlock(NamedTuple):

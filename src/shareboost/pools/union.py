@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,7 +16,9 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import positive
-from .base import Atoms, Features, Floats, Pool
+from ..arrays import dense
+from .base import Atoms, Floats, Pool
+from .features import Features, Ids, Integers, Members, Texts, beside, namespace
 from .table import Table
 
 
@@ -24,10 +26,18 @@ from .table import Table
 class UnionFeatures(Features):
     """Chosen atoms of several pools, in one order."""
 
-    ids: NDArray[np.intp]
-    which: NDArray[np.intp]  # the pool of each atom
-    pool_names: list[str]
-    members: list[Features]  # of each pool, in the order chosen
+    kind = "union"
+
+    ids: Ids
+    pool_names: Annotated[list[str], Texts("names")]
+    members: Annotated[list[Features], Members(names="names")]  # in the order chosen
+    which: Annotated[NDArray[np.intp], Integers(below="members")]  # the pool of each atom
+
+    def inconsistency(self, n_columns_in: int) -> str | None:
+        sizes = [member.ids.size for member in self.members]
+        if not np.array_equal(np.bincount(self.which, minlength=len(sizes)), sizes):
+            return "members of other sizes than which tells"
+        return None
 
     @property
     def allows_nan(self) -> bool:
@@ -39,9 +49,18 @@ class UnionFeatures(Features):
         return side_by_side[_side_by_side(self.which)]
 
     def columns(self, X: Any) -> Any:
-        found = [member.columns(X) for member in self.members]
-        dense = [part.toarray() if sp.issparse(part) else part for part in found]
-        return np.concatenate(dense, axis=1)[:, self.order]
+        found = [dense(member.columns(X)) for member in self.members]
+        xp = namespace(found[0])
+        return xp.concat(found, axis=1)[:, beside(X, self.order)]
+
+    def scratch(self, n_columns_in: int) -> int:
+        return max(member.scratch(n_columns_in) for member in self.members) + 8 * self.n_columns
+
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        side_by_side = places[np.argsort(np.repeat(self.which, self.widths), kind="stable")]
+        stops = np.cumsum([member.n_columns for member in self.members])[:-1]
+        for member, own in zip(self.members, np.split(side_by_side, stops), strict=True):
+            yield from member.parts(own)
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         names = [
@@ -66,7 +85,7 @@ class UnionFeatures(Features):
         own = (_side_by_side(self.which) - of_members[self.which])[places]
         of_each = _of_each(own, which, len(self.members))
         members = [member.take(some) for member, some in zip(self.members, of_each, strict=True)]
-        return UnionFeatures(self.ids[places], which, self.pool_names, members)
+        return UnionFeatures(self.ids[places], self.pool_names, members, which)
 
     @property
     def order(self) -> NDArray[np.intp]:
@@ -273,7 +292,7 @@ class Union(Pool, _BaseComposition):
         which = np.searchsorted(self.starts_, ids, side="right") - 1
         of_each = _of_each(ids - self.starts_[which], which, len(self.pools_))
         members = [pool.features(own) for pool, own in zip(self.pools_, of_each, strict=True)]
-        return UnionFeatures(ids, which, self.names_, members)
+        return UnionFeatures(ids, self.names_, members, which)
 
     def member(self, atom: int) -> tuple[int, int]:
         """Return the number of the atom's pool and its id there."""

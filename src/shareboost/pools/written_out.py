@@ -14,7 +14,7 @@ from .numbers import ranges
 from .table import Table, Vector
 
 if TYPE_CHECKING:
-    from .base import Features
+    from .features import Features
 
 # What the columns of some rows take, about, in float64.
 CHUNK_BYTES = 1 << 22

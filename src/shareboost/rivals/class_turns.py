@@ -64,7 +64,7 @@ class OneClass:
 
     def add(self, choice: Choice) -> Chosen:
         """Add an atom, refit the weights and look again; return the atom with its units."""
-        self._take(self.run.grown(self.last, choice))
+        self._take(self.run.round_after(self.last, choice))
         chosen = self.run.rows.chosen[-1]
         self.look()
         return chosen
@@ -72,7 +72,7 @@ class OneClass:
     def finish(self) -> None:
         """Refit the weights as those of a last round."""
         if self.last.atoms:  # the start is refit so far already
-            self._take(self.run.finished(self.last))
+            self._take(self.run.finished(self.last)[1])
 
     def _take(self, round_: Round) -> None:
         self.last = round_

@@ -115,7 +115,8 @@ def test_rows_are_never_changed_by_a_fit_or_a_prediction(name, device, tensor, d
     [
         ({}, "f4"),
         ({"rule": "newton"}, "f8"),
-        ({"groups": np.arange(64) // 8, "n_features": 3}, "f4"),
+        # Groups of 8 columns each: a loose refit ends a step earlier or later by the last bits.
+        ({"groups": np.arange(64) // 8, "n_features": 3, "refit_tol": 1e-6}, "f4"),
         ({"validation_fraction": 0.3, "random_state": 0}, "f8"),
         ({"fit_intercept": False}, "f4"),
     ],

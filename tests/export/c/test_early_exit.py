@@ -14,7 +14,6 @@ from shareboost import ShareBoostClassifier
 from shareboost.export import to_c
 from shareboost.export.c.early_exit import most_added
 from shareboost.export.c.layout import layout_of
-from shareboost.export.c.simulation import values
 from shareboost.export.c.step import Form
 from shareboost.export.plan import plan_of
 from shareboost.pools import Columns, Products, Stumps, Templates
@@ -54,10 +53,10 @@ def test_no_feature_adds_more_than_its_bound(name, fitted_model, digits):
     layout = layout_of(plan_of(fitted_model(name)), Form("shareboost", "float32", "float32"))
     low, high = np.zeros(64), np.full(64, 16.0)
     for step, weights in zip(layout.steps, layout.decoded, strict=True):
-        if step.kind == "matches":
+        if step.part.searched:
             continue
         bounds = most_added(step, weights, low, high)
-        found = values(step, digits[0]).reshape(len(digits[0]), step.n, step.width)
+        found = step.values(digits[0]).reshape(len(digits[0]), step.n, step.width)
         added = np.einsum("inw,nwk->ink", found, weights.reshape(step.n, step.width, -1))
         most = (added[:, :, None, :] - added[:, :, :, None]).max(axis=0)
         assert np.all(most <= bounds + 1e-5 * np.abs(added).max())
@@ -72,7 +71,7 @@ def test_the_bounds_of_features_are_the_most_they_add_in_the_range(pool):
     clf = ShareBoostClassifier(9, pool=pool, alpha=1e-3).fit(X, np.digitize(X[:, 0], [0.2, 1.0]))
     (step,) = (layout := layout_of(plan_of(clf), Form("shareboost", "float32", "float32"))).steps
     sides = [sorted({a, b, float(np.clip(0.0, a, b))}) for a, b in zip(low, high, strict=True)]
-    added = values(step, np.array(list(product(*sides))))[:, :, None] * layout.decoded[0]
+    added = step.values(np.array(list(product(*sides))))[:, :, None] * layout.decoded[0]
     most = (added[:, :, None, :] - added[:, :, :, None]).max(axis=0)
     found = most_added(step, layout.decoded[0], low, high)
     np.testing.assert_allclose(found, most, rtol=1e-6, atol=1e-9)
@@ -187,7 +186,7 @@ class FakeBall:
     scale = 1.0
 
     def __init__(self, radius):
-        from shareboost.export.plan import Balls
+        from shareboost.export.primitives import Balls
 
         centre, squared = np.zeros((1, 3), dtype=np.float32), np.array([radius**2])
         self.part = Balls(np.arange(4), centre, squared, np.zeros(3), 1.0, False)

@@ -12,7 +12,6 @@ from sklearn.datasets import load_iris
 from shareboost import ShareBoostClassifier
 from shareboost.export import to_c
 from shareboost.export.c.layout import layout_of
-from shareboost.export.c.simulation import scores as simulated
 from shareboost.export.c.step import Form
 from shareboost.export.plan import plan_of
 from shareboost.pools import Columns, Products, Stumps, Union
@@ -48,7 +47,7 @@ def test_a_header_computes_what_its_model_does(name, fitted_model, digits, tmp_p
         np.testing.assert_array_equal(model.classes_[header.predict(X)], model.predict(X))
     for weights, header in (("int16", int16), ("int8", int8)):
         layout = layout_of(plan_of(clf), Form("shareboost", weights, "float32"))
-        assert_near(header.scores(X), simulated(layout, X), rtol=2e-5)
+        assert_near(header.scores(X), layout.scores(X), rtol=2e-5)
     for header, other in ((full, early_full), (int8, early_int8)):
         np.testing.assert_array_equal(other.predict(rows), header.predict(rows))
         assert_near(other.scores(rows), header.scores(rows), rtol=1e-6)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .fused import fused
-from .memory import Memory
 
 
 def as_images(X: Tensor, shape: Sequence[int], unit: float) -> Tensor:
@@ -63,27 +62,17 @@ def masked_maxima(found: Tensor, down: Tensor, across: Tensor) -> Tensor:
 
 
 def template_column(
-    X: Tensor,
-    shape: tuple[int, int, int],
-    unit: float,
-    template: Tensor,
-    mask: tuple[Tensor, Tensor],
-    memory: Memory,
-) -> Tensor:
-    """Return the largest masked response of each image, a row of X, to one template, (n,).
+    images: Tensor, template: Tensor, down: Tensor, across: Tensor, out: Tensor
+) -> None:
+    """Write the largest masked response of each image to one template, as on the host.
 
-    template (rows, columns, channels); the mask is the product of its two sides.
+    images (n, height, width, channels); template (rows, columns, channels); the mask is the
+    product of its two sides; out (n,).
     """
-    down, across = mask
-    if unit == 1.0 and (kernels := fused(X)) is not None:
-        return kernels.template_column(X, shape, template, down, across)
-    out = torch.empty(len(X), dtype=torch.float32, device=X.device)
+    if (kernels := fused(images)) is not None:
+        rows, shape = images.flatten(1), tuple(images.shape[1:])
+        out.copy_(kernels.template_column(rows, shape, template, down, across))
+        return
     weights = template.permute(2, 0, 1)[None]
-
-    def write(some: slice) -> None:
-        images = as_images(X[some], shape, unit).permute(0, 3, 1, 2)
-        found = torch.nn.functional.conv2d(images, weights)[:, 0]  # (n, down, across)
-        out[some] = torch.amax(torch.amax(found * across, dim=2) * down, dim=1)
-
-    memory.chunks(len(X), 4 * (4 + template.numel()) * X[:1].numel(), write, "a template's column")
-    return out
+    found = torch.nn.functional.conv2d(images.permute(0, 3, 1, 2), weights)[:, 0]
+    torch.amax(torch.amax(found * across, dim=2) * down, dim=1, out=out)

@@ -1,5 +1,1 @@
-"""Models as C headers."""
-
-from .export import to_c
-
-__all__ = ["to_c"]
+"""C99 headers."""

@@ -10,12 +10,10 @@ from numpy.typing import NDArray
 
 from ...arguments import at_least, one_of
 from ...files import write_whole
-from ..plan import Plan, Products, Reads, plan_of
+from ..plan import Plan, plan_of
 from .header import header_of
-from .lanes import LANES
 from .layout import layout_of, with_bounds
-from .quantisation import LARGEST_CODE
-from .step import INPUT_TYPES, Form
+from .step import INPUT_TYPES, LANES, LARGEST_CODE, Form
 from .text import identifier
 
 
@@ -103,7 +101,7 @@ def _range(
     if input_range is None and input_type == "uint8":
         input_range = (0.0, 255.0)
     if input_range is None:
-        if any(isinstance(part, (Reads, Products)) for part in plan.parts):
+        if any(part.of_any_size for part in plan.parts):
             raise ValueError(
                 "early_exit=True needs input_range for a model of columns or products: it takes "
                 "(low, high), numbers or arrays of one for each column, between which all inputs "
@@ -131,8 +129,7 @@ def _notes(model: Any, plan: Plan, form: Form, data: tuple[Any, Any] | None) -> 
         f"Features: {model.selected_.size}. Weights: {form.weights}. "
         f"Early exit: {'yes' if form.early_exit else 'no'}."
     ]
-    read = [part.columns for part in plan.parts if hasattr(part, "columns")]
-    read += [side for part in plan.parts if isinstance(part, Products) for side in _sides(part)]
+    read = [part.columns_read for part in plan.parts]
     columns = np.unique(np.concatenate([np.empty(0, dtype=np.intp), *read]))
     if columns.size and columns.size < plan.n_inputs:
         notes.append("Columns that are read one by one:")
@@ -147,7 +144,3 @@ def _notes(model: Any, plan: Plan, form: Form, data: tuple[Any, Any] | None) -> 
         X, y = data
         notes.append(str(quantization_loss(model, X, y, weights=form.weights)))
     return ["", *notes]
-
-
-def _sides(part: Products) -> list[NDArray[np.intp]]:
-    return [part.left[part.left >= 0], part.right]

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plan import Balls, Matches, Plan, Products, Reads, Thresholds
-from ..template_sizes import by_size
-from .balls import balls
-from .early_exit import checked_every, most_added, rest_table, sizes_table, with_no_class
-from .matches import matches
-from .plain_kinds import products, reads, thresholds
-from .quantisation import Codes, beyond_float32, encode
-from .step import Form, Step
+from ..plan import Plan
+from ..primitives import PRIMITIVES
+from .early_exit import ROUNDING, checked_every, most_added, rest_table, with_no_class
+from .step import Codes, Form, Step, beyond_float32, encode
 from .text import table_bytes
 
 
@@ -32,13 +28,13 @@ class Layout:
 
     @property
     def checked_every(self) -> int:
-        """Features between two checks of early exit, where there are no templates."""
+        """Features between two checks of early exit, where all values have bounds."""
         return checked_every(self.intercept.size, sum(step.n for step in self.steps))
 
     @property
-    def matched(self) -> bool:
-        """Whether there are templates."""
-        return any(step.kind == "matches" for step in self.steps)
+    def searched(self) -> bool:
+        """Whether early exit bounds some values image by image."""
+        return any(step.part.searched for step in self.steps)
 
     @property
     def starts(self) -> NDArray[np.intp]:
@@ -78,6 +74,13 @@ class Layout:
             found.append(weights if step.factor is None else weights * step.factor[:, None])
         return found
 
+    def scores(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        """Return what a header computes for the rows of X, quantised numbers and all, (n, k)."""
+        found = np.tile(self.intercept, (len(X), 1))
+        for step, weights in zip(self.steps, self.decoded, strict=True):
+            found += step.values(X) @ weights
+        return found
+
     @property
     def table_bytes(self) -> int:
         """What all tables take."""
@@ -88,25 +91,13 @@ class Layout:
 def layout_of(plan: Plan, form: Form) -> Layout:
     """Return the steps of a plan: cheap features first."""
     steps: list[Step] = []
-    for kind in (Reads, Thresholds, Products, Balls, Matches):
+    for kind in PRIMITIVES.values():
         for part in plan.parts:
-            if not isinstance(part, kind):
-                continue
-            prefix = f"{form.name}_{kind.__name__.lower()}{len(steps)}"
-            match part:
-                case Reads():
-                    steps.append(reads(part, plan, prefix, form))
-                case Thresholds():
-                    steps.append(thresholds(part, plan, prefix, form))
-                case Products():
-                    steps.append(products(part, plan, prefix, form))
-                case Balls():
-                    steps.append(balls(part, plan, prefix, form))
-                case Matches():
-                    for i, of_size in enumerate(by_size(part)):
-                        steps.append(matches(of_size, plan, f"{prefix}_{i}", form))
+            if type(part) is kind:
+                prefix = f"{form.name}_{kind.__name__.lower()}{len(steps)}"
+                steps += part.steps(plan, prefix, form)
     weights = [encode(step.weights.reshape(step.n, -1), form.weights) for step in steps]
-    intercept = plan.intercept + sum((step.bias for step in steps), np.zeros(len(plan.intercept)))
+    intercept = plan.intercept + sum(step.bias for step in steps)
     return _checked(Layout(plan, form, steps, weights, intercept))
 
 
@@ -124,12 +115,12 @@ def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
         return layout
     name = layout.form.name
     weighted = list(zip(layout.steps, layout.decoded, strict=True))
-    if layout.matched:
-        n = int(layout.starts[-1])
+    if layout.searched:
+        rounding = ROUNDING * (int(layout.starts[-1]) + 1)
         bounds = {
-            f"{step.prefix}_sizes": sizes_table(step, weights, n)
+            f"{step.prefix}_{what}": values
             for step, weights in weighted
-            if step.kind == "matches"
+            for what, values in step.part.search_tables(step, weights, rounding).items()
         }
     else:
         pairs = [most_added(step, with_no_class(weights), low, high) for step, weights in weighted]

@@ -1,31 +1,4 @@
-"""C that stops early on templates: bounds of responses skip places, and end the search.
-
-A template's response is at most its norm times that of the pixels under it, by Cauchy and
-Schwarz; of a template of zero mean, times that of the pixels less their mean. Where such a
-bound, under the mask, does not exceed what a block of templates has found already, the place
-is skipped: the values are the same to the last bit.
-"""
-
-from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from ..plan import Matches
-from .lanes import Lanes
-from .text import float_literal
-
-# Below this share of its norm the mean of a template is bounded by itself.
-LARGEST_MEAN = 0.2
-SMALLEST_NORM = 1e-30
-# More lanes look after 1, 2, 4, ... rows at what they have found; what is out of date skips less.
-FEW_LANES = 8
-# How often, at most, the rest is bounded: all features that are left are read for it.
-MOST_CHECKS = 16
-
-ROOT = """
+//@ root
 /* At least the square root: a step of Newton's never ends below it. */
 static inline float ${name}_root(float square)
 {
@@ -39,9 +12,8 @@ static inline float ${name}_root(float square)
     root = 0.5f * (root + square / root);
     return 0.500005f * (root + square / root);
 }
-"""
 
-ENERGIES = """
+//@ energies
 /* The most that a template of norm 1 can respond at each place. */
 static inline void ${prefix}_energies(const $input *x, float energy[$down][$across])
 {
@@ -99,10 +71,9 @@ static inline void ${prefix}_ranges(
             }
         }
 }
-"""
 
-# What the features from one on can add to the score of each class, less that of the best.
-REST = """
+//@ rest
+// What the features from one on can add to the score of each class, less that of the best.
 static inline void ${prefix}_rest(
     float high[$masks_down][$masks_across], float low[$masks_down][$masks_across], int first,
     int best, float *rest)
@@ -120,9 +91,8 @@ static inline void ${prefix}_rest(
     }
     SHAREBOOST_COUNT(2 * $k * ($n - first));
 }
-"""
 
-BLOCK = """
+//@ block
 /* The least that features of a block have found under each mask, for templates of norm 1. */
 static inline void ${prefix}_found(
     int block, const float *best, float found[$masks_down][$masks_across])
@@ -188,20 +158,19 @@ static inline void ${prefix}_block(
             ${prefix}_row(x, y, block, lists[y], open, best);
     }
 }
-"""
 
-# Within the function that predicts: what it declares, what it does first, and its search.
-DECLARED = """
+//@ declared
+// Within the function that predicts: what it declares, what it does first, and its search.
     float ${prefix}_energy[$down][$across], ${prefix}_peak[$masks_across][$down];
-    float ${prefix}_high[$masks_down][$masks_across], ${prefix}_low[$masks_down][$masks_across];"""
+    float ${prefix}_high[$masks_down][$masks_across], ${prefix}_low[$masks_down][$masks_across];
 
-BOUNDED = """
+//@ bounded
     ${prefix}_energies(x, ${prefix}_energy);
     ${prefix}_ranges(${prefix}_energy, ${prefix}_peak, ${prefix}_high, ${prefix}_low);
     for (i = 0; i < $masks_down * $masks_across; ++i)
-        margin += ${prefix}_sizes[i] * ${prefix}_high[i / $masks_across][i % $masks_across];"""
+        margin += ${prefix}_sizes[i] * ${prefix}_high[i / $masks_across][i % $masks_across];
 
-SEARCH = """
+//@ search
     {
         $entry lists[$down][$across][$listed];
         float best[$n];
@@ -223,43 +192,7 @@ $later
             if (${name}_settled(scores, rest, winner))
                 return winner;
         }
-    }"""
-
-LATER = """\
-            ${prefix}_rest(${prefix}_high, ${prefix}_low, 0, winner, rest);
-"""
-
-
-def bound_tables(part: Matches, lanes: Lanes, codes: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return what bounds need of each feature: one over its template's norm, its mask across.
-
-    The templates are the codes of all lanes, (lanes, taps).
-    """
-    norms = np.linalg.norm(codes[lanes.lane].astype(np.float64), axis=1)
-    inverse = 1.0 / np.maximum(norms, SMALLEST_NORM)
-    return {"inverse": inverse.astype(np.float32), "seen": part.across[lanes.order]}
-
-
-def bound_words(part: Matches, lanes: Lanes, codes: NDArray[Any], name: str) -> dict[str, Any]:
-    """Return the words of the code."""
-    n = codes.shape[1]
-    wide = codes[np.any(codes != 0, axis=1)].astype(np.float64)
-    # What the mean of the pixels can add to a response, for a template of norm 1.
-    share = (np.abs(wide.mean(axis=1)) / np.linalg.norm(wide, axis=1)).max(initial=0.0)
-    # The share of the squares that rounding may hide, in their difference and in a response.
-    slack = f"square_at[place] * {1.00001 + 4e-7 * n:.8g}f"
-    root = f"{name}_root({slack})"
-    if share < LARGEST_MEAN / n**0.5:
-        root = f"{name}_root({slack} - sum_at[place] * sum_at[place] * {1.0 / n:.9g}f)"
-        root += f" + {float_literal(1.00001 * share)}"
-        root += " * (sum_at[place] < 0.0f ? -sum_at[place] : sum_at[place])"
-    cast = "" if codes.dtype == np.float32 else "(float)"
-    return {
-        "energy": root,
-        "renewed": "(i & (i - 1)) == 0" if lanes.n_lanes > FEW_LANES else "1",
-        "checked": -(-lanes.n_blocks // MOST_CHECKS),
-        "masks_down": len(part.masks_down),
-        "masks_across": len(part.masks_across),
-        "own": f"{cast}{name}_weights[$start + i][best]",
-        "others": f"{cast}{name}_weights[$start + i][q]",
     }
+
+//@ later
+            ${prefix}_rest(${prefix}_high, ${prefix}_low, 0, winner, rest);

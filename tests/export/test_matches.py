@@ -4,8 +4,8 @@ import naive_plan
 import numpy as np
 from every_pool import classifier, some_digits
 
-from shareboost.export.plan import Matches, plan_of
-from shareboost.export.template_sizes import stacked_by_size
+from shareboost.export.plan import plan_of
+from shareboost.export.primitives.matches import Matches, stacked_by_size
 
 
 def test_every_value_is_in_the_matches_of_one_size():

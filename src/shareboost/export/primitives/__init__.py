@@ -1,0 +1,28 @@
+"""The few kinds of steps that every exported form is made of."""
+
+from .balls import Balls
+from .base import Places, Primitive
+from .matches import Matches
+from .products import Products
+from .reads import Reads
+from .thresholds import Thresholds
+
+# By the names that features give them, those of cheap features first.
+PRIMITIVES: dict[str, type[Primitive]] = {
+    "reads": Reads,
+    "thresholds": Thresholds,
+    "products": Products,
+    "balls": Balls,
+    "matches": Matches,
+}
+
+__all__ = [
+    "PRIMITIVES",
+    "Balls",
+    "Matches",
+    "Places",
+    "Primitive",
+    "Products",
+    "Reads",
+    "Thresholds",
+]

@@ -1,0 +1,282 @@
+"""Chosen features as plain arrays, each declared once: for files, devices and exported forms."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, ClassVar, Self, get_type_hints
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.externals.array_api_compat import array_namespace, device
+
+from ..arrays import dense
+from .numbers import float_type
+
+# Names of lengths: the number of features, and that of X's columns.
+ATOMS, INPUTS = "atoms", "inputs"
+# Digits of a number in a name.
+MOST_DIGITS = 17
+
+
+@dataclass(frozen=True)
+class Declared:
+    """How a field of features is stored; ``key`` is its name in a file, by default its own."""
+
+    key: str = ""
+
+    @property
+    def by_atom(self) -> bool:
+        """Whether there is an entry for each feature."""
+        return True
+
+
+@dataclass(frozen=True)
+class Integers(Declared):
+    """An array of integers, (n,): from ``low``, and below a number or a length named."""
+
+    low: int = 0
+    below: int | str | None = None
+    distinct: bool = False  # no two alike
+    length: str | None = ATOMS  # None for any
+
+    @property
+    def by_atom(self) -> bool:
+        return self.length == ATOMS
+
+
+@dataclass(frozen=True)
+class Reals(Declared):
+    """An array of finite numbers; lengths are numbers or named."""
+
+    shape: tuple[int | str, ...] = (ATOMS,)
+    single: bool = False  # float32, else float64
+    positive: bool = False
+    largest: float | None = None  # in magnitude
+
+    @property
+    def by_atom(self) -> bool:
+        return self.shape[0] == ATOMS
+
+
+@dataclass(frozen=True)
+class Stacks(Declared):
+    """An array of float32 for each feature, of that many dimensions.
+
+    A file holds unlike ones once, in a stack for each shape, and under ``index`` which each is.
+    """
+
+    index: str = ""
+    ndim: int = 1
+
+
+@dataclass(frozen=True)
+class Labels(Declared):
+    """A label for each feature."""
+
+
+@dataclass(frozen=True)
+class Members(Declared):
+    """Lists of features, each of any kind, and under ``names`` a name for each."""
+
+    names: str = ""
+
+    @property
+    def by_atom(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True)
+class OfAll(Declared):
+    """What all features have in common."""
+
+    @property
+    def by_atom(self) -> bool:
+        return False
+
+
+class Texts(OfAll):
+    """Texts, at least one."""
+
+
+class Positive(OfAll):
+    """A number above 0."""
+
+
+class ImageShape(OfAll):
+    """Height, width and channels of the images that the rows of X are."""
+
+
+@dataclass(frozen=True)
+class Choice(OfAll):
+    """One of some values, each by its name."""
+
+    values: tuple[Any, ...] = ()
+
+    @property
+    def by_name(self) -> dict[str, Any]:
+        """The values by their names."""
+        return {str(value): value for value in self.values}
+
+
+Ids = Annotated[NDArray[np.intp], Integers(distinct=True)]
+Numbers = Annotated[NDArray[np.intp], Integers()]
+Digits = Annotated[NDArray[np.intp], Integers(low=1, below=MOST_DIGITS + 1)]
+
+
+class Features(ABC):
+    """The chosen atoms as plain arrays: all that prediction needs of a pool.
+
+    A kind of features is a dataclass with a name, ``kind``, whose fields are declared by
+    ``Annotated``: model files are read, written and described by that. Its ``columns`` work on
+    any module of arrays, and ``parts`` tells of which primitives its exported forms are made.
+    """
+
+    kind: ClassVar[str]
+    ids: NDArray[np.intp]  # of the atoms, in the order they were chosen
+
+    @classmethod
+    def declared(cls) -> dict[str, Any]:
+        """Return how each field is stored, by its name."""
+        return _declared(cls)
+
+    def inconsistency(self, n_columns_in: int) -> str | None:
+        """Return what is wrong of fields that are right one by one; None where nothing is."""
+        return None
+
+    @property
+    def allows_nan(self) -> bool:
+        """Whether X may hold NaN."""
+        return False
+
+    @property
+    def widths(self) -> NDArray[np.intp]:
+        """Number of columns of each atom."""
+        return np.ones(self.ids.size, dtype=np.intp)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns the atoms make together."""
+        return int(self.widths.sum())
+
+    @property
+    def plain(self) -> NDArray[np.intp] | None:
+        """The columns of X that the atoms' columns are; None where these are computed."""
+        return None
+
+    @abstractmethod
+    def columns(self, X: Any) -> Any:
+        """Return the atoms' columns for the rows of X, (rows, n_columns), in X's units.
+
+        X is an array of NumPy, a tensor of torch or a matrix of SciPy.
+        """
+
+    def scratch(self, n_columns_in: int) -> int:
+        """Return the bytes that ``columns`` takes for a row besides its answer, about."""
+        return 40 * (n_columns_in + 1)
+
+    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
+        """Return the weights of X's own columns, (k, n_columns_in), that make the same scores.
+
+        None where the atoms are no columns of X, or so few that it pays to take them out.
+        """
+        if self.plain is None or 2 * self.plain.size < n_columns_in:
+            return None
+        whole = np.zeros((coef.shape[0], n_columns_in))
+        whole[:, self.plain] = coef
+        return whole
+
+    @abstractmethod
+    def names(self, input_names: Sequence[str]) -> list[str]:
+        """Return a readable name for each column."""
+
+    def atom_names(self, input_names: Sequence[str]) -> list[str]:
+        """Return a readable name for each atom; that of its column where it has one."""
+        return self.names(input_names)
+
+    def reads(self, n_columns_in: int) -> sp.csr_array | None:
+        """Return which of X's columns each atom reads, (atoms, n_columns_in), as booleans.
+
+        None where every atom reads every column.
+        """
+        return None
+
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the export primitives that compute the columns, by name, with their fields.
+
+        ``places`` are those of the columns among all of a model; each primitive takes those of
+        its own values.
+        """
+        raise TypeError(
+            f"Features of the type {type(self).__name__} cannot be exported: only those of "
+            "Columns, Stumps, Products, Pieces, Templates, Groups and Unions of them can."
+        )
+
+    def take(self, places: NDArray[np.intp]) -> Self:
+        """Return the atoms at those places alone, in that order."""
+        kept = {}
+        for name, declared in self.declared().items():
+            kept[name] = value = getattr(self, name)
+            if declared.by_atom:
+                is_list = isinstance(value, list)
+                kept[name] = [value[place] for place in places] if is_list else value[places]
+        return type(self)(**kept)
+
+    def first(self, n_atoms: int) -> Self:
+        """Return the first ``n_atoms`` atoms alone."""
+        return self.take(np.arange(min(n_atoms, self.ids.size)))
+
+
+@cache
+def _declared(kind: Any) -> dict[str, Any]:
+    """Return how each field of a dataclass is stored, by its name."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {own.name: hints[own.name].__metadata__[0] for own in fields(kind)}
+
+
+def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:
+    """Return ``reads`` of atoms that read one column each."""
+    n = columns.size
+    return sp.csr_array(
+        (np.ones(n, dtype=bool), columns, np.arange(n + 1)), shape=(n, n_columns_in)
+    )
+
+
+def is_host(X: Any) -> bool:
+    """Return whether X is an array of NumPy or a matrix of SciPy."""
+    return isinstance(X, np.ndarray) or sp.issparse(X)
+
+
+def namespace(X: Any) -> Any:
+    """Return the module of functions on arrays like X, after the array API standard."""
+    return array_namespace(np.empty(0) if sp.issparse(X) else X)
+
+
+def beside(X: Any, values: NDArray[Any]) -> Any:
+    """Return NumPy's values as an array where X is."""
+    return values if is_host(X) else namespace(X).asarray(values.copy(), device=device(X))
+
+
+def empty_beside(X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return an array where X is, to be filled."""
+    return namespace(X).empty(shape, dtype=dtype, device=None if is_host(X) else device(X))
+
+
+def columns_type(X: Any, least: Any = np.float32) -> Any:
+    """Return the type of X's module in which columns of X are computed.
+
+    Float32 where it holds every number of X and of the type ``least``, else float64.
+    """
+    if is_host(X):
+        return np.result_type(float_type(X.dtype), least)
+    name = str(X.dtype).removeprefix("torch.")
+    own = np.dtype(np.float32 if name == "bfloat16" else name)
+    return getattr(namespace(X), np.result_type(float_type(own), least).name)
+
+
+def taken(X: Any, columns: NDArray[np.intp]) -> Any:
+    """Return some columns of X, dense, (rows, columns)."""
+    return dense(X.tocsc()[:, columns]) if sp.issparse(X) else X[:, beside(X, columns)]
