@@ -64,7 +64,7 @@ def test_at_takes_its_own_number_of_features_alone(pair):
     again = loaded.at(n)
     assert_same_attributes(again, model)
     assert_same_bits(again.predict_proba(X), model.predict_proba(X))
-    assert_same_bits(loaded.path_.at(n).coef, model.coef_)
+    assert_same_bits(loaded.path_.at(n).weights, model.weights_)
     for t in (n + 1, n - 1, 1.0 * n, "1"):
         with pytest.raises(ValueError, match=rf"was saved without its path, and takes t={n}, "):
             loaded.at(t)

@@ -116,14 +116,14 @@ class ModelPath(ABC):
     def weights(
         self, step: Step, columns: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the coefficients and intercepts of a step, whose columns are at those places."""
+        """Return the weights and intercepts of a step, whose columns are at those places."""
         W = step.W
         with np.errstate(over="ignore", invalid="ignore"):  # a fit checks what it keeps
-            coef = W[:, int(self.intercept) :] / self.scales[columns]
-            intercept = -coef @ self.centers[columns]
+            weights = W[:, int(self.intercept) :] / self.scales[columns]
+            intercept = -weights @ self.centers[columns]
         if self.intercept:
             intercept += W[:, 0]
-        return coef, intercept
+        return weights, intercept
 
     def places(self, atoms: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return where the atoms, and where their columns, are in ``features``."""

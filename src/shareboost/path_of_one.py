@@ -23,7 +23,7 @@ class PathOfOne(Path):
     of features.
     """
 
-    coef: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    model_weights: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
     intercepts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     iterations: int = 0  # of all refits
     training: dict[str, Any] = field(default_factory=dict)  # what the file tells of the run
@@ -42,8 +42,8 @@ class PathOfOne(Path):
     def weights(
         self, step: Step, columns: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the coefficients and intercepts as they were saved."""
-        return self.coef, self.intercepts
+        """Return the weights and intercepts as they were saved."""
+        return self.model_weights, self.intercepts
 
     @property
     def best(self) -> int:

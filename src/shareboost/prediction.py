@@ -29,8 +29,8 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
     pool: str | Pool
     n_features_in_: int
     classes_: NDArray[Any]
-    coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
+    weights_: NDArray[np.float64]
+    _intercepts_: NDArray[np.float64]  # of every class, also where there are two
     selected_: NDArray[np.intp]
     path_: ModelPath
 
@@ -45,6 +45,36 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         if self._is_spread(X):
             return self._answered("decisions", X)
         return given_back(decision(self._scores(X)), X)
+
+    @property
+    def coef_(self) -> NDArray[np.float64]:
+        """Weights of the columns of X, (n_classes, n_features_in_), mostly zero.
+
+        For two classes (1, n_features_in_), those of the second less those of the first. With
+        them ``X @ coef_.T + intercept_`` is the decision function.
+
+        Raises
+        ------
+        AttributeError
+            Where the features are no columns of X or groups of them. ``weights_`` has the
+            weights of any features.
+        """
+        model = self._model()
+        columns = model.features.input_columns
+        if columns is None:
+            raise AttributeError(
+                f"coef_ is only available when the features of a {type(self).__name__} are columns "
+                "of X or groups of them: weights_ has the weights of any features."
+            )
+        coef = np.zeros((self.n_features_in_, self.classes_.size))
+        np.add.at(coef, columns, model.weights.T)  # several pools may have chosen one column
+        return _as_decision(coef.T)
+
+    @property
+    def intercept_(self) -> NDArray[np.float64]:
+        """Intercepts of the decision function: (n_classes,), or (1,) for two classes."""
+        check_is_fitted(self)
+        return _as_decision(self._intercepts_)
 
     def predict(self, X: Any) -> Any:
         """Return the class of the highest score for each row; ties go to the first class.
@@ -179,11 +209,12 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 
         A model with a number that is not finite is refused: an earlier fit stays.
         """
-        for name in ("coef_", "intercept_"):
+        for name in ("weights_", "_intercepts_"):
             if not np.isfinite(attributes[name]).all():
                 raise FloatingPointError(
-                    f"{name} of the fitted model is not finite: columns of X are too small or too "
-                    "large. Divide the columns of X by their largest magnitudes first."
+                    f"The {name.strip('_')} of the fitted model are not finite: columns of X are "
+                    "too small or too large. Divide the columns of X by their largest magnitudes "
+                    "first."
                 )
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.pop("levels_in_", None)
@@ -193,7 +224,7 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
     def _model(self) -> Model:
         check_is_fitted(self)
         places, _ = self.path_.places(self.selected_)
-        return Model(self.path_.features.take(places), self.coef_, self.intercept_)
+        return Model(self.path_.features.take(places), self.weights_, self._intercepts_)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class for every row, checked, (n_samples, n_classes).
@@ -262,6 +293,14 @@ def decision(scores: Any) -> Any:
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
+def _as_decision(of_classes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what makes the decision function of what makes the scores, a class a row."""
+    if len(of_classes) != 2:
+        return of_classes
+    difference: NDArray[np.float64] = of_classes[1:] - of_classes[:1]
+    return difference
+
+
 def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
     """Return the columns of X that the atoms read, in order."""
     reads = features.reads(n_columns_in)
@@ -284,8 +323,8 @@ def fitted_attributes(
         "classes_": classes,
         "path_": path.copy(),  # a run may go on from here without this fit
         "selected_": model.features.ids,
-        "coef_": model.coef,
-        "intercept_": model.intercept,
+        "weights_": model.weights,
+        "_intercepts_": model.intercept,
         "columns_": columns_read(model.features, checked.n_features_in_),
         "cost_": step.cost,
         "n_iter_": path.n_iter,

@@ -113,7 +113,7 @@ def test_a_model_too_large_for_a_file_is_refused_with_advice(clf, tmp_path, monk
 
 def test_weights_that_no_file_holds_are_refused(tmp_path):
     broken = ShareBoostClassifier(2).fit(X, Y)
-    broken.coef_ = broken.coef_ * np.nan
+    broken.weights_ = broken.weights_ * np.nan
     with pytest.raises(ValueError, match=r"cannot hold this classifier: model.coef has NaN"):
         broken.save(tmp_path / "model.json")
 

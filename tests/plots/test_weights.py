@@ -20,7 +20,7 @@ def clf(wine):
 
 def test_weights_are_those_of_columns_in_deviations(clf, wine):
     drawn = plot_sharing(clf, relative=False).images[0].get_array()
-    W = clf.coef_.T * wine[0][clf.get_feature_names_out()].std(ddof=0).to_numpy()[:, None]
+    W = clf.weights_.T * wine[0][clf.get_feature_names_out()].std(ddof=0).to_numpy()[:, None]
     np.testing.assert_allclose(drawn, W - W.mean(axis=1, keepdims=True), rtol=1e-2)
 
 

@@ -84,7 +84,7 @@ def path_from_plain(value: Any, training: Any, saved: Saved) -> Path:
         _check_alone(rounds, finished, fields["weights"], saved)
         model = saved.model
         alone = PathOfOne(start=rounds[0], rounds=rounds, **shared)
-        alone.coef, alone.intercepts = model.coef, model.intercept
+        alone.model_weights, alone.intercepts = model.weights, model.intercept
         alone.iterations, alone.training = saved.iterations, told
         return alone
     if len(rounds) < 1 + 2 * finished:

@@ -126,8 +126,8 @@ def _document(model: Any, whole_path: bool) -> Document:
         "scales": to_plain(path.scales, FLOATS),
         "model": {
             "chosen": to_plain(places, INTEGERS),
-            "coef": to_plain(model.coef_, FLOATS),
-            "intercept": to_plain(model.intercept_, FLOATS),
+            "coef": to_plain(model.weights_, FLOATS),
+            "intercept": to_plain(model._intercepts_, FLOATS),
             "cost": float(model.cost_),
             "iterations": int(model.n_iter_),
         },

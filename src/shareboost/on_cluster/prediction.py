@@ -173,8 +173,8 @@ def _light(clf: Predictor, features: Features, X: Any) -> Predictor:
         **parameters,
         "n_features_in_": clf.n_features_in_,
         "classes_": clf.classes_,
-        "coef_": clf.coef_,
-        "intercept_": clf.intercept_,
+        "weights_": clf.weights_,
+        "_intercepts_": clf._intercepts_,
         "selected_": clf.selected_,
         "path_": _Chosen(features),
     }

@@ -65,11 +65,9 @@ class Features(ABC):
     def columns(self, X: Any) -> Any:
         """Return the atoms' columns for the rows of X, (rows, n_columns), in X's units."""
 
-    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
-        """Return the weights of X's own columns, (k, n_columns_in), that make the same scores.
-
-        None where the atoms are no columns of X, or so few that it pays to take them out.
-        """
+    @property
+    def input_columns(self) -> NDArray[np.intp] | None:
+        """The column of X that each of the columns is, (n_columns,); None where they are others."""
         return None
 
     @abstractmethod

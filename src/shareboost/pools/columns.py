@@ -50,12 +50,9 @@ class ColumnFeatures(Features):
             return X.take(self.ids, axis=1)
         return (X if X.format in ("csr", "csc") else X.tocsc())[:, self.ids]
 
-    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
-        if 2 * self.ids.size < n_columns_in:
-            return None
-        whole = np.zeros((coef.shape[0], n_columns_in))
-        whole[:, self.ids] = coef
-        return whole
+    @property
+    def input_columns(self) -> NDArray[np.intp]:
+        return self.ids
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [str(input_names[j]) for j in self.ids]

@@ -34,8 +34,9 @@ class GroupFeatures(Features):
     def columns(self, X: Any) -> Any:
         return self.flat.columns(X)
 
-    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
-        return self.flat.on_input(coef, n_columns_in)
+    @property
+    def input_columns(self) -> NDArray[np.intp]:
+        return self.flat.ids
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return self.flat.names(input_names)

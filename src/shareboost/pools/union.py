@@ -42,6 +42,12 @@ class UnionFeatures(Features):
         dense = [part.toarray() if sp.issparse(part) else part for part in found]
         return np.concatenate(dense, axis=1)[:, self.order]
 
+    @property
+    def input_columns(self) -> NDArray[np.intp] | None:
+        found = [member.input_columns for member in self.members]
+        own = [columns for columns in found if columns is not None]
+        return np.concatenate(own)[self.order] if len(own) == len(found) else None
+
     def names(self, input_names: Sequence[str]) -> list[str]:
         names = [
             f"{pool_name}: {name}"

@@ -96,10 +96,10 @@ def test_the_bound_of_a_ball_is_reached_and_not_passed(seed, radius):
         np.testing.assert_allclose(bounds[0, p, q], reached, rtol=1e-5, atol=1e-7)
 
 
-def with_weights(clf, coef, intercept):
+def with_weights(clf, weights, intercepts):
     """A copy of a classifier of two classes with other weights of its features."""
     clf = copy.copy(clf)
-    clf.coef_, clf.intercept_ = np.array(coef, dtype=float), np.array(intercept, dtype=float)
+    clf.weights_, clf._intercepts_ = np.array(weights, float), np.array(intercepts, float)
     return clf
 
 
@@ -138,7 +138,7 @@ def test_early_exit_allows_for_the_rounding_of_full_sums(tmp_path):
     X = np.random.default_rng(0).uniform(size=(80, 8))
     clf = ShareBoostClassifier(8, pool="stumps", alpha=1e-3).fit(X, (X[:, 0] > X[:, 1]) * 1)
     unit = 2.0**-10  # in the last place of float32 numbers from 2^13 to 2^14
-    weights = np.full(clf.coef_.shape[1], 0.6 * unit)
+    weights = np.full(clf.weights_.shape[1], 0.6 * unit)
     model = with_weights(clf, [weights, 0.0 * weights], [1e4, 1e4 + 6.0 * unit])
     row = np.full((1, 8), -1.0)
     full, early = compiled(tmp_path, (model, {}), (model, {"early_exit": True}))
