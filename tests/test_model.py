@@ -18,7 +18,7 @@ def test_scores_are_the_chosen_columns_times_coef(digits):
     assert clf.intercept_.shape == (10,)
     scores = X[:, clf.selected_] @ clf.weights_.T + clf.intercept_
     assert np.allclose(clf.decision_function(X), scores)
-    assert np.allclose(clf.transform(X) @ clf.weights_.T + clf.intercept_, scores)
+    assert np.allclose(X @ clf.coef_.T + clf.intercept_, scores)
     assert np.array_equal(clf.predict(X), clf.classes_[scores.argmax(axis=1)])
     probability = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
     assert np.allclose(clf.predict_proba(X), probability)

@@ -183,6 +183,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         Weights of the columns of the chosen atoms of any pool, in the order of ``selected_``
         and in the units of X: one column per atom, except for groups and pieces. Two classes
         have two rows. ``path_.at(len(selected_))`` has the intercepts that go with them.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The chosen atoms in the order they were chosen; for columns, their indices.
     groups_ : ndarray of shape (n_groups,) or None

@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .answers import StepWeights, given_back, labels_of, log_softmax, scores_of, softmax
-from .model import Model
+from .feature_selector import FeatureSelector, columns_read
 from .model_path import ModelPath, Step
-from .numbered_names import NumberedNames
 from .places import is_device_array, is_spread, place_of
-from .pools import Features, Pool, takes_nan
-from .validation import check_rows, on_host
+from .pools import Pool, takes_nan
+from .validation import on_host
 
 
-class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
+class Predictor(ClassifierMixin, FeatureSelector):
     """What an estimator with the attributes of ``fitted_attributes`` can do."""
 
     n_features: int | None
     pool: str | Pool
-    n_features_in_: int
-    classes_: NDArray[Any]
-    weights_: NDArray[np.float64]
-    _intercepts_: NDArray[np.float64]  # of every class, also where there are two
-    selected_: NDArray[np.intp]
-    path_: ModelPath
 
     def decision_function(self, X: Any) -> Any:
         """Return the scores, (n_samples, n_classes).
@@ -45,36 +38,6 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         if self._is_spread(X):
             return self._answered("decisions", X)
         return given_back(decision(self._scores(X)), X)
-
-    @property
-    def coef_(self) -> NDArray[np.float64]:
-        """Weights of the columns of X, (n_classes, n_features_in_), mostly zero.
-
-        For two classes (1, n_features_in_), those of the second less those of the first. With
-        them ``X @ coef_.T + intercept_`` is the decision function.
-
-        Raises
-        ------
-        AttributeError
-            Where the features are no columns of X or groups of them. ``weights_`` has the
-            weights of any features.
-        """
-        model = self._model()
-        columns = model.features.input_columns
-        if columns is None:
-            raise AttributeError(
-                f"coef_ is only available when the features of a {type(self).__name__} are columns "
-                "of X or groups of them: weights_ has the weights of any features."
-            )
-        coef = np.zeros((self.n_features_in_, self.classes_.size))
-        np.add.at(coef, columns, model.weights.T)  # several pools may have chosen one column
-        return _as_decision(coef.T)
-
-    @property
-    def intercept_(self) -> NDArray[np.float64]:
-        """Intercepts of the decision function: (n_classes,), or (1,) for two classes."""
-        check_is_fitted(self)
-        return _as_decision(self._intercepts_)
 
     def predict(self, X: Any) -> Any:
         """Return the class of the highest score for each row; ties go to the first class.
@@ -105,19 +68,17 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         return given_back(log_softmax(self._logits(self._scores(X))), X)
 
     def transform(self, X: Any) -> Any:
-        """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
-        if self._is_spread(X):
-            return self._answered("transform", X)
-        return self._transformed(X)
+        """Return the columns of the chosen features.
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
-        """Return the names of the chosen columns, in the order chosen."""
-        model = self._model()
-        if input_features is None and not hasattr(self, "feature_names_in_"):
-            names: Sequence[str] = NumberedNames(self.n_features_in_)
-        else:
-            names = _check_feature_names_in(self, input_features)
-        return np.asarray(model.features.names(names), dtype=object)
+        Columns of X, alone or in groups, stay in the order of X, as selectors of scikit-learn
+        keep them: ``X[:, get_support()]``. The columns of other features are in the order chosen,
+        that of ``selected_`` and ``weights_``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_columns)
+        """
+        return self._answered("transform", X) if self._is_spread(X) else self._transformed(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on X: the weighted share of labels that ``predict`` tells.
@@ -221,11 +182,6 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.__dict__.pop("cluster_", None)
         self.__dict__.update(attributes)
 
-    def _model(self) -> Model:
-        check_is_fitted(self)
-        places, _ = self.path_.places(self.selected_)
-        return Model(self.path_.features.take(places), self.weights_, self._intercepts_)
-
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class for every row, checked, (n_samples, n_classes).
 
@@ -239,21 +195,6 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
         if is_device_array(X):
             return self._scores(X).argmax(axis=1)
         return self._model().best(self._check_rows(X))
-
-    def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        finite = "allow-nan" if self.path_.features.allows_nan else True
-        return check_rows(self, X, finite)
-
-    def _transformed(self, X: Any) -> Any:
-        """Return the columns of the chosen atoms, without any frame around them."""
-        features = self._model().features
-        rows = self._check_rows(X)
-        if not is_device_array(X):
-            return features.columns(rows)
-        place = place_of(X, None)
-        with place.settled():
-            return given_back(place.columns(features, rows), X)
 
     def _staged_scores(self, X: Any) -> Iterator[Any]:
         columns = self._path_columns(X)
@@ -291,22 +232,6 @@ class Predictor(ClassifierMixin, TransformerMixin, BaseEstimator):
 def decision(scores: Any) -> Any:
     """Return the scores as scikit-learn wants them: a difference for two classes."""
     return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
-def _as_decision(of_classes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what makes the decision function of what makes the scores, a class a row."""
-    if len(of_classes) != 2:
-        return of_classes
-    difference: NDArray[np.float64] = of_classes[1:] - of_classes[:1]
-    return difference
-
-
-def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
-    """Return the columns of X that the atoms read, in order."""
-    reads = features.reads(n_columns_in)
-    if reads is None:
-        return np.arange(n_columns_in if features.ids.size else 0)
-    return np.unique(reads.indices).astype(np.intp)
 
 
 def fitted_attributes(

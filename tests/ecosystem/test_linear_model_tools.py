@@ -72,11 +72,11 @@ def test_other_features_have_no_coef_and_say_where_their_weights_are(clf, signal
     assert clf.intercept_.shape == (4,)
 
 
-@pytest.mark.parametrize("pool", ["columns"])
+@pytest.mark.parametrize("pool", ["columns", "stumps", "pieces"])
 def test_rfe_keeps_the_columns_that_carry_the_signal(pool, signal):
     rfe = RFE(ShareBoostClassifier(8, pool=pool), n_features_to_select=8).fit(*signal)
     assert set(SIGNAL) <= set(rfe.get_support(indices=True))
-    assert rfe.score(*signal) > 0.8
+    assert rfe.score(*signal) > 0.75
 
 
 def test_rfecv_keeps_the_columns_that_carry_the_signal(signal):
@@ -84,7 +84,7 @@ def test_rfecv_keeps_the_columns_that_carry_the_signal(signal):
     assert set(SIGNAL) <= set(rfe.get_support(indices=True))
 
 
-@pytest.mark.parametrize("pool", ["columns"])
+@pytest.mark.parametrize("pool", ["columns", "stumps", "pieces"])
 def test_select_from_model_takes_the_heaviest_columns(pool, signal):
     X, y = signal
     selector = SelectFromModel(ShareBoostClassifier(12, pool=pool), max_features=5).fit(X, y)

@@ -31,8 +31,9 @@ def test_a_module_answers_as_its_model(name, fitted_model, digits, tmp_path):
     rows = X[:20].astype(np.float32)
     exports = ("features", "featureNames", "inputNames")
     ((values, names, inputs),) = answers([to_js(clf)], rows, tmp_path, *exports)
-    np.testing.assert_allclose(values, clf.transform(rows), rtol=1e-5, atol=1e-5)
-    assert names == list(clf.get_feature_names_out())
+    features = clf._model().features
+    np.testing.assert_allclose(values, features.columns(rows), rtol=1e-5, atol=1e-5)
+    assert names == features.names(clf.path_.input_names)
     assert inputs == [f"x{j}" for j in range(64)]
 
 

@@ -213,7 +213,7 @@ def test_every_pool_gives_models_of_its_columns(name, digits):
     X, y = digits[0][:200], digits[1][:200]
     clf = OneVsRestGreedyClassifier(6, pool=POOLS_TO_TEST[name], alpha=1e-3, tol=1e-3).fit(X, y)
     assert len(clf.selected_) == 6
-    columns = clf.transform(X)
+    columns = clf._model().features.columns(X)
     assert columns.shape[1] == clf.weights_.shape[1] == len(clf.get_feature_names_out())
     scores = clf.decision_function(X)
     assert np.allclose(scores, columns @ clf.weights_.T + clf.intercept_, rtol=1e-3, atol=1e-3)

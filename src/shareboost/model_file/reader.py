@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..feature_selector import columns_read
 from ..model import Model
 from ..numbered_names import NumberedNames
-from ..prediction import columns_read
 from . import labels
 from .errors import ModelFormatError
 from .features import features_from_plain

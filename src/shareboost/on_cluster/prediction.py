@@ -65,7 +65,7 @@ def answered(clf: Predictor, asked: str, X: Any) -> da.Array:
         _check_output(clf)
     features = clf.path_.features if asked == "staged-columns" else clf._model().features
     model = _sent("model", _light(clf, features, X))
-    empty = _empty(clf, asked, features, X)
+    empty = _empty(clf, asked, X)
     answer = partial(_block_answer, asked=asked, empty=empty)
     token = f"shareboost-{asked}"
     if not isinstance(X, da.Array):
@@ -187,14 +187,14 @@ def _sent(what: str, value: Any) -> Any:
     return delayed(value, name=f"shareboost-{what}-{tokenize(value)}", traverse=False)
 
 
-def _empty(clf: Predictor, asked: str, features: Features, X: Any) -> Any:
+def _empty(clf: Predictor, asked: str, X: Any) -> Any:
     """Return the answer to no rows at all: its shape, type and kind are those of a block's."""
     if asked == "predict":
         return clf.classes_[:0]
     if asked == "transform":
-        return features.columns(_no_rows(X))
+        return clf._features_out().columns(_no_rows(X))
     if asked == "staged-columns":
-        return np.empty((0, features.n_columns))
+        return np.empty((0, clf.path_.features.n_columns))
     scores = np.empty((0, clf.classes_.size))
     return decision(scores) if asked == "decisions" else scores
 

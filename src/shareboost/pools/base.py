@@ -85,6 +85,20 @@ class Features(ABC):
         """
         return None
 
+    def shares(self, n_columns_in: int) -> sp.csr_array:
+        """Return what X's columns have of each of the columns, (n_columns, n_columns_in).
+
+        The columns that an atom reads have equal shares of it, and all shares of a column sum
+        to 1.
+        """
+        if (columns := self.input_columns) is not None:
+            return one_each(columns, n_columns_in).astype(np.float64)
+        reads = self.reads(n_columns_in)
+        if reads is None:
+            return sp.csr_array(np.full((self.n_columns, n_columns_in), 1.0 / n_columns_in))
+        equal = reads.astype(np.float64) / np.diff(reads.indptr)[:, None]
+        return sp.csr_array(equal)[np.repeat(np.arange(self.ids.size), self.widths)]
+
     @abstractmethod
     def take(self, places: NDArray[np.intp]) -> Self:
         """Return the atoms at those places alone, in that order."""

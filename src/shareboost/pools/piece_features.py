@@ -108,6 +108,12 @@ class PieceFeatures(Features):
             for number, radius, digits in zip(self.numbers, radii, self.digits, strict=True)
         ]
 
+    def shares(self, n_columns_in: int) -> sp.csr_array:
+        """Return the shares: a column of X has its own slope, and a part of the level."""
+        level = np.full((1, n_columns_in), 1.0 / n_columns_in)
+        piece = sp.vstack([sp.eye_array(n_columns_in), sp.csr_array(level)], format="csr")
+        return piece[np.tile(np.arange(n_columns_in + 1), self.ids.size)]
+
     def take(self, places: NDArray[np.intp]) -> PieceFeatures:
         return PieceFeatures(
             self.ids[places],

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
@@ -95,6 +96,18 @@ class TemplateFeatures(Features):
                 self.numbers, np.floor(self.centres + 0.5).astype(int).tolist(), strict=True
             )
         ]
+
+    def shares(self, n_columns_in: int) -> sp.csr_array:
+        """Return the shares: a pixel's is what it can add, summed over the places of the mask."""
+        from scipy.signal import convolve
+
+        found = np.empty((self.ids.size, n_columns_in))
+        for share, template, down, across in zip(
+            found, self.templates, self.down, self.across, strict=True
+        ):
+            mask = np.outer(down, across)[:, :, None].astype(np.float64)
+            share[:] = convolve(mask, np.abs(template.astype(np.float64)), method="direct").ravel()
+        return sp.csr_array(found / found.sum(axis=1, keepdims=True))
 
     def take(self, places: NDArray[np.intp]) -> TemplateFeatures:
         return TemplateFeatures(

@@ -65,6 +65,10 @@ class UnionFeatures(Features):
         stacked = _stacked([member.reads(n_columns_in) for member in self.members], sizes)
         return None if stacked is None else stacked[_side_by_side(self.which)]
 
+    def shares(self, n_columns_in: int) -> sp.csr_array:
+        shares = [member.shares(n_columns_in) for member in self.members]
+        return sp.vstack(shares, format="csr")[self.order]
+
     def take(self, places: NDArray[np.intp]) -> UnionFeatures:
         which = self.which[places]
         of_members = np.cumsum([0, *(member.ids.size for member in self.members)])

@@ -86,8 +86,8 @@ class ShareBoostCV(Predictor):
         the weight of the penalty; for a list the entries of each weight follow one another.
     n_splits_ : int
         Number of folds.
-    classes_, coef_, intercept_, weights_, selected_, path_, groups_, columns_, cost_, n_iter_, \
-    n_features_in_, feature_names_in_
+    classes_, coef_, intercept_, weights_, feature_importances_, selected_, path_, groups_, \
+    columns_, cost_, n_iter_, n_features_in_, feature_names_in_
         Of the classifier fitted to all rows, as in ``ShareBoostClassifier``.
 
     Notes

@@ -89,6 +89,8 @@ class MixedNormClassifier(Rival):
     weights_ : ndarray of shape (n_classes, n_selected_columns)
         Weights of the features in use, in the order of ``selected_`` and the units of X. Two
         classes have two rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The features that have weights.
     path_ : RivalPath

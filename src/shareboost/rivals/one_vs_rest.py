@@ -87,6 +87,8 @@ class OneVsRestGreedyClassifier(Rival):
     weights_ : ndarray of shape (n_classes, n_columns)
         Weights of the features' columns, in the order of ``selected_`` and the units of X;
         zero where a class does not use a feature. Two classes have two rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The features that any class uses, in the order of their first use.
     path_ : RivalPath
