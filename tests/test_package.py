@@ -77,6 +77,7 @@ def test_the_version_is_the_installed_one_and_in_the_change_log():
         "docs/how-to/images.md",
         "docs/how-to/number-of-features.md",
         "docs/how-to/read-the-report.md",
+        "docs/how-to/scikit-learn.md",
         "docs/how-to/sensors.md",
         "docs/how-to/ship-to-c.md",
         "docs/index.md",

@@ -47,6 +47,20 @@ def scores_of(model: Model, X: Any) -> Any:
     return scores
 
 
+def contributions_of(model: Model, X: Any) -> Any:
+    """Return what each atom adds to each score, (rows, k, atoms), as an array where X is."""
+    place = place_of(X, None)
+    with place.settled():
+        weights = place.asarray(model.weights.T)
+        columns = place.wide(place.columns(model.features, X))
+        widths = model.features.widths
+        found = place.zeros((X.shape[0], model.intercept.size, widths.size))
+        for j, (stop, width) in enumerate(zip(np.cumsum(widths), widths, strict=True)):
+            own = slice(int(stop - width), int(stop))
+            found[:, :, j] = columns[:, own] @ weights[own]
+    return found
+
+
 class StepWeights(NamedTuple):
     """The weights of one model of a path."""
 

@@ -26,7 +26,8 @@ from .choice.wishes import GROUP_CHOICES
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .places import place_of
-from .pools import POOLS, Pool, new_pool
+from .pools import POOLS, Pool
+from .pools.by_name import new_pool
 from .prediction import Predictor, fitted_attributes
 from .progress import RoundsBar, progress_bars
 from .refit import SOLVERS, auto_factor, not_an_alpha
@@ -56,7 +57,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             default="columns"
         The candidates: the columns of X, all stumps or all pairwise products of them,
         local linear pieces, or image templates. An object of ``shareboost.pools`` sets
-        their parameters, and ``Union`` joins several.
+        their parameters, or ``set_params(pool__max_bins=16)`` does, for a name too, and
+        ``Union`` joins several.
     rule : {"orthogonal", "gradient", "newton", "line_search", "column", "refit"}, \
             default="orthogonal"
         How the next feature is chosen:

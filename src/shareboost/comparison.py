@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from .feature_selector import columns_read
 from .frames import pandas_for
+from .input_columns import columns_read
 from .model_path import ModelPath
 from .places import is_spread
 from .prediction import Predictor

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +15,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .answers import given_back
+from .input_columns import (
+    columns_by_name,
+    columns_kept,
+    has_other_names,
+    places_among,
+)
 from .model import Model
 from .model_path import ModelPath
 from .numbered_names import NumberedNames
@@ -42,6 +50,8 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
     selected_: NDArray[np.intp]
     columns_: NDArray[np.intp]
     path_: ModelPath
+    feature_names_in_: NDArray[Any]
+    levels_in_: list[Any]
 
     @property
     def coef_(self) -> NDArray[np.float64]:
@@ -150,7 +160,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
 
     def _transformed(self, X: Any) -> Any:
         """Return the columns of the chosen features, without any frame around them."""
-        features, rows = self._features_out(), self._check_rows(X)
+        features, rows = self._read(X, self._features_out())
         if not is_device_array(X):
             return features.columns(rows)
         place = place_of(X, None)
@@ -162,6 +172,36 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
         finite = "allow-nan" if self.path_.features.allows_nan else True
         return check_rows(self, X, finite)
 
+    def _read(self, X: Any, features: Features) -> tuple[Features, Any]:
+        """Return features and the checked rows that they read.
+
+        The columns of a frame that has not just those of the fit are found by their names; these
+        rows have those columns alone that the features read.
+        """
+        check_is_fitted(self)
+        if not has_other_names(self, X):
+            return features, self._check_rows(X)
+        columns = columns_kept(features, self.n_features_in_)
+        own = columns_by_name(self, X, columns)
+        rows = self._of_columns(columns)._check_rows(own)
+        return features.renumbered(places_among(columns, self.n_features_in_)), rows
+
+    def _read_model(self, X: Any) -> tuple[Model, Any]:
+        """Return the model and the checked rows that it reads."""
+        model = self._model()
+        features, rows = self._read(X, model.features)
+        return replace(model, features=features), rows
+
+    def _of_columns(self, columns: NDArray[np.intp]) -> Self:
+        """Return a copy that knows of some columns of X alone."""
+        narrow = copy.copy(self)
+        narrow.n_features_in_ = columns.size
+        if hasattr(self, "feature_names_in_"):
+            narrow.feature_names_in_ = self.feature_names_in_[columns]
+        if hasattr(self, "levels_in_"):
+            narrow.levels_in_ = [self.levels_in_[column] for column in columns]
+        return narrow
+
 
 def _as_decision(of_classes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what makes the decision function of what makes the scores, a class a row."""
@@ -169,11 +209,3 @@ def _as_decision(of_classes: NDArray[np.float64]) -> NDArray[np.float64]:
         return of_classes
     difference: NDArray[np.float64] = of_classes[1:] - of_classes[:1]
     return difference
-
-
-def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
-    """Return the columns of X that the atoms read, in order."""
-    reads = features.reads(n_columns_in)
-    if reads is None:
-        return np.arange(n_columns_in if features.ids.size else 0)
-    return np.unique(reads.indices).astype(np.intp)

@@ -50,6 +50,8 @@ class ModelPath(ABC):
     scales: NDArray[np.float64]
     input_names: Sequence[str]  # of X's columns
     n_atoms: int  # of the pool
+    n_rows: int | None = None  # trained on, where known
+    stop_reason: Any  # why there are no more models
 
     @abstractmethod
     def __len__(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,19 +14,29 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .answers import StepWeights, given_back, labels_of, log_softmax, scores_of, softmax
-from .feature_selector import FeatureSelector, columns_read
+from .answers import (
+    StepWeights,
+    contributions_of,
+    given_back,
+    labels_of,
+    log_softmax,
+    scores_of,
+    softmax,
+)
+from .feature_selector import FeatureSelector
+from .frames import labelled
+from .input_columns import columns_read
 from .model_path import ModelPath, Step
 from .places import is_device_array, is_spread, place_of
-from .pools import Pool, takes_nan
+from .pools import Columns, Groups
+from .pools.by_name import WithPool, known_pool, takes_nan
 from .validation import on_host
 
 
-class Predictor(ClassifierMixin, FeatureSelector):
+class Predictor(ClassifierMixin, FeatureSelector, WithPool):
     """What an estimator with the attributes of ``fitted_attributes`` can do."""
 
     n_features: int | None
-    pool: str | Pool
 
     def decision_function(self, X: Any) -> Any:
         """Return the scores, (n_samples, n_classes).
@@ -66,6 +77,56 @@ class Predictor(ClassifierMixin, FeatureSelector):
         if self._is_spread(X):
             return self._answered("log-proba", X)
         return given_back(log_softmax(self._logits(self._scores(X))), X)
+
+    def explain(self, X: Any) -> Any:
+        """Return what each chosen feature adds to the scores of each row.
+
+        A feature's contribution to the score of a class is its value times its weight; those of
+        a feature of several columns, such as a group or a piece, are added up. The contributions
+        of a row and the intercept add up to its score.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or frame of shape (n_samples, n_features_in)
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes, n_selected)
+            In the order of ``classes_`` and ``selected_``. For two classes, contributions to the
+            one score of ``decision_function``, (n_samples, n_selected). Of a pandas frame, a frame
+            with the same index and a column for each class and feature: ``explain(X)[label]`` has
+            a column for each feature. Of a polars frame, one with a struct column for each class:
+            ``explain(X)[str(label)].struct.unnest()``. Both have plain columns for two classes.
+            Of Dask's rows, a lazy Dask array.
+
+        Notes
+        -----
+        In exact arithmetic the sums equal the scores. In float64 sums in another order round
+        otherwise: they differ by no more than ``2 (n + 2) u (|b| + sum |w x|)``, where a class has
+        the n weights w, the values x and the intercept b, and u is ``2**-53``. For two classes the
+        bound is the sum of theirs.
+
+        The result holds a number for each row, class and feature: ask for the rows to look at.
+
+        A feature contributes nothing where its value is 0. To start from a typical row instead,
+        subtract the mean contribution over a background:
+        ``clf.explain(X) - clf.explain(background).mean(axis=0)``. These are the Shapley values of
+        independent features, and they add up to the scores less their mean over the background.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from shareboost import ShareBoostClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> clf = ShareBoostClassifier(n_features=2).fit(X, y)
+        >>> clf.explain(X)[2].head(1).round(1)  # of class 2
+        feature  petal length (cm)  petal width (cm)
+        0                      5.3               1.5
+        """
+        if self._is_spread(X):
+            return self._answered("explain", X)
+        found = self._contributions(X)
+        return labelled(found, X, self.classes_, partial(self.path_.names, self.selected_))
 
     def transform(self, X: Any) -> Any:
         """Return the columns of the chosen features.
@@ -127,32 +188,54 @@ class Predictor(ClassifierMixin, FeatureSelector):
         shorter.__dict__.update(fitted_attributes(self, self.classes_, path, path.step(t)))
         return shorter
 
+    def reduced(self) -> Self:
+        """Return the same classifier for rows that have the columns it reads alone.
+
+        These are ``columns_``, in the order of X: ``clf.reduced().predict(X[:, clf.columns_])`` is
+        ``clf.predict(X)``, and so is all else that is predicted, to the last bit. Where X had
+        names they keep theirs. A classifier that reads no column takes the first.
+
+        It has its own model and not the rounds before it: ``clf.at(t).reduced()`` is that of
+        fewer features. Its parameters are those of this classifier, but ``groups``, ``costs``,
+        ``include`` and ``exclude``, which tell of other columns, are None. Pieces and templates
+        read all columns.
+        """
+        from .reduction import reduced
+
+        return reduced(self)
+
     def save(
-        self, path: str | os.PathLike[str], *, whole_path: bool = False, overwrite: bool = False
+        self, path: str | os.PathLike[str], *, overwrite: bool = False, whole_path: bool = True
     ) -> None:
         """Write the classifier to one file, from which ``load_model`` makes it again.
 
         The file is JSON, described in docs/model-file.md; to load it runs nothing in it, and
         gives the same predictions to the last bit. ``ShareBoostCV`` comes back as the
-        ``ShareBoostClassifier`` that it chose. The rivals, and pools of your own, have no file.
+        ``ShareBoostClassifier`` that it chose, a rival as a rival of the same class and parameters
+        with its last model alone. Pools of your own have no file.
 
         Parameters
         ----------
         path : str or path-like
             The file, written whole or not at all.
-        whole_path : bool, default=False
-            Whether to keep every round, for ``at(t)``, ``staged_predict``, ``path_`` and
-            ``warm_start`` of what is loaded, or this model alone.
         overwrite : bool, default=False
             Whether a file that is there already may be replaced.
+        whole_path : bool, default=True
+            Whether to keep every round, for ``at(t)``, ``staged_predict``, ``path_`` and
+            ``warm_start`` of what is loaded, or this model alone, in a smaller file. A classifier
+            without its rounds, such as a rival, has this model alone in either case.
         """
         from .model_file import save_model
 
-        save_model(self, path, whole_path=whole_path, overwrite=overwrite)
+        save_model(self, path, overwrite=overwrite, whole_path=whole_path)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        # array_api_support stays off: fitted attributes are NumPy's, whatever X's namespace is.
+        on_device = getattr(self, "device", None) is not None
+        tags.input_tags.sparse = not on_device or isinstance(
+            known_pool(self.pool), (Columns, Groups)
+        )
         tags.input_tags.allow_nan = self._takes_nan()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
@@ -187,14 +270,20 @@ class Predictor(ClassifierMixin, FeatureSelector):
 
         Of a device's array they are a tensor there; so are those of every row and round.
         """
-        model, rows = self._model(), self._check_rows(X)
+        model, rows = self._read_model(X)
         return scores_of(model, rows) if is_device_array(X) else model.scores(rows)
 
     def _best(self, X: Any) -> Any:
         """Return the place of the highest score of every row, checked, (n_samples,)."""
         if is_device_array(X):
             return self._scores(X).argmax(axis=1)
-        return self._model().best(self._check_rows(X))
+        model, rows = self._read_model(X)
+        return model.best(rows)
+
+    def _contributions(self, X: Any) -> Any:
+        """Return what each atom adds to the scores, without any frame around it."""
+        model, rows = self._read_model(X)
+        return given_back(decision(contributions_of(model, rows)), X)
 
     def _staged_scores(self, X: Any) -> Iterator[Any]:
         columns = self._path_columns(X)
@@ -204,9 +293,9 @@ class Predictor(ClassifierMixin, FeatureSelector):
         """Return the columns of all atoms of the path in float64, checked, on X's device."""
         check_is_fitted(self)
         place = place_of(X, None)
-        rows = self._check_rows(X)
+        features, rows = self._read(X, self.path_.features)
         with place.settled():
-            return place.wide(place.columns(self.path_.features, rows))
+            return place.wide(place.columns(features, rows))
 
     def _staged_weights(self) -> Iterator[StepWeights]:
         """Yield the weights of every model of the path, by the columns of all atoms."""

@@ -16,7 +16,8 @@ from .checkpoints.fingerprint import digest
 from .heldout import HeldOut
 from .losses import Labels
 from .places import Place, is_device_array, is_spread
-from .pools import Pool, takes_nan
+from .pools import Pool
+from .pools.by_name import takes_nan
 from .rows import Rows
 from .validation import (
     check_data,

@@ -34,7 +34,7 @@ def test_it_ends_with_features_errors_and_the_place_of_the_model(run, folder, ir
     path = tmp_path / "m.json"
     found = run("fit", folder / "iris.csv", "--target", "species", "--features", 2, "--out", path)
     clf = load_model(path)
-    assert ", ".join(clf.get_feature_names_out()) in found.stdout
+    assert ", ".join(clf.path_.names(clf.selected_)) in found.stdout
     assert f"{1 - clf.score(*iris):.2%} of 150 training rows" in found.stdout
     assert f"The model is in {path}." in found.stdout
     assert found.stderr == ""  # hints and bars are for terminals
@@ -149,7 +149,7 @@ def test_included_features_come_first_and_excluded_and_dropped_ones_never(run, f
         *("--exclude", "petal_width", "--drop", "petal_length", "--out", tmp_path / "m.json"),
     )
     clf = load_model(tmp_path / "m.json")
-    names = clf.get_feature_names_out().tolist()
+    names = clf.path_.names(clf.selected_)
     assert names[0] == "sepal_width"
     assert "petal_width" not in names
     assert "petal_length" not in clf.feature_names_in_

@@ -46,4 +46,4 @@ def test_the_page_shows_what_the_commands_print(run, wines):
         told = [SECONDS.sub("", line) for line in found.stdout.splitlines()]
         assert told == [SECONDS.sub("", line) for line in lines], command
         n_commands += 1
-    assert n_commands == 6
+    assert n_commands == 7

@@ -99,7 +99,7 @@ def test_strings_cannot_leave_their_quotes(tmp_path):
     ((classes, inputs, names, predicted),) = answers([module], X, tmp_path, *exports)
     assert classes == list(clf.classes_)
     assert inputs == SPITEFUL
-    assert names == list(clf.get_feature_names_out())
+    assert names == clf.path_.names(clf.selected_)
     assert predicted == list(clf.predict(X.astype(np.float32)))
 
 

@@ -58,7 +58,7 @@ def test_confusions_are_scikit_learns(data, clf, wine):
 
 def test_features_tell_what_their_rounds_saved(data, clf):
     path = clf.path_
-    assert [one["name"] for one in data["features"]] == list(clf.get_feature_names_out())
+    assert [one["name"] for one in data["features"]] == clf.path_.names(clf.selected_)
     assert [one["round"] for one in data["features"]] == [1, 2, 3, 4, 5]
     saved = -np.diff([path.start.loss, *path.losses])
     np.testing.assert_allclose([one["loss_saved"] for one in data["features"]], saved)

@@ -13,9 +13,9 @@ from ..penalties import Weights
 from ..refit import Refit
 from ..rows import Rows, may_overflow
 
-# A column is spanned by the chosen ones if they leave less of it than this share, or than so many
-# units of rounding.
-SPANNED, SPANNED_ROUNDING = 1e-10, 100.0
+# A column is spanned by the chosen ones if they leave less of it than this share of the terms it is
+# explained by, or than so many units of their rounding.
+SPANNED, SPANNED_ROUNDING = 1e-10, 10.0
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -116,11 +116,17 @@ class SecondOrder:
             yield places, self.columns(places)
 
     def _free(self, own: Places) -> tuple[NDArray[np.bool_], Array]:
-        """Return which directions of atoms' columns the chosen ones do not span, and these."""
+        """Return which directions of atoms' columns the chosen ones do not span, and these.
+
+        Chosen columns that are nearly collinear explain a column by large terms that cancel: what
+        is left of it is then known only to the rounding of these.
+        """
         least = max(SPANNED, SPANNED_ROUNDING * self.rounding)
         values, vectors = np.linalg.eigh(self._left(self._unpenalised, own))
-        size = np.trace(self._own(own), axis1=2, axis2=3)
-        return values > least * size[:, :, None], vectors
+        sizes = np.sqrt(np.einsum("qaii->qai", self._own(own)))
+        chosen = np.sqrt(np.einsum("qcc->qc", self.chosen))
+        terms = np.einsum("qaic,qc->qai", np.abs(self._unpenalised[:, own]), chosen)
+        return values > least * ((sizes + terms) ** 2).sum(axis=2, keepdims=True), vectors
 
     @cached_property
     def _unpenalised(self) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..classifier import ShareBoostClassifier
-from ..pools import takes_nan
+from ..pools.by_name import takes_nan
 from ..progress import progress_bars
 from ..resampling.cv import ShareBoostCV
 from .errors import CommandError, listed

@@ -62,12 +62,6 @@ def predict(
 
 def _answers(clf: Any, X: Any, proba: bool) -> list[list[Any]]:
     """Return the lines for some rows: the class and, where asked for, the probabilities."""
-    named = hasattr(clf, "feature_names_in_")
-    if named:
-        from .tables.inputs import Inputs
-        from .tables.training import named as frame
-
-        X = frame(X, Inputs.of_model(clf))
     labels = [[label] for label in clf.predict(X).tolist()]
     if not proba:
         return labels

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..model import Model
 from ..path import Path, Round, StopReason
-from ..path_of_one import PathOfOne
+from ..path_of_one import PathOfOne, training_of
 from ..pools import Features
 from .arrays import FLOATS, to_plain
 from .errors import ModelFormatError
@@ -55,12 +55,7 @@ def path_to_plain(path: Path, step: Round, whole: bool) -> dict[str, Any]:
 
 def training_to_plain(path: Path) -> dict[str, Any]:
     """Return what people may want to know of the run."""
-    if isinstance(path, PathOfOne):
-        told = path.training
-    else:
-        rounds = [path.start, *path]
-        late = [t for t, round_ in enumerate(rounds) if not round_.status.converged]
-        told = {"losses": path.losses, "seconds": rounds[-1].seconds, "not_converged": late}
+    told = training_of(path)
     return {"rows": path.n_rows, **told, "losses": to_plain(told["losses"], FLOATS)}
 
 

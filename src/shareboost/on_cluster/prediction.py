@@ -31,6 +31,7 @@ OF_A_BLOCK: dict[str, Callable[[Predictor, Any], Any]] = {
     "predict": Predictor.predict,
     "proba": Predictor.predict_proba,
     "log-proba": Predictor.predict_log_proba,
+    "explain": Predictor._contributions,
     "transform": Predictor._transformed,
     "staged-columns": Predictor._path_columns,
 }
@@ -75,7 +76,8 @@ def answered(clf: Predictor, asked: str, X: Any) -> da.Array:
 
 def _of_blocks(answer: Any, X: da.Array, model: Any, empty: Any, token: str) -> da.Array:
     """Return the answers to blocks of whole rows as an array."""
-    index, columns = ("i", {}) if empty.ndim == 1 else ("ik", {"k": empty.shape[1]})
+    index = "ikl"[: empty.ndim]
+    columns = dict(zip(index[1:], empty.shape[1:], strict=True))
     # Dask would copy a block to join it with no other, and can join no tensors: it gives a list.
     how = {"new_axes": columns, "concatenate": False, "meta": empty, "token": token}
     return da.blockwise(_of_one, index, X, "ij", model, None, answer=answer, **how)
@@ -195,6 +197,8 @@ def _empty(clf: Predictor, asked: str, X: Any) -> Any:
         return clf._features_out().columns(_no_rows(X))
     if asked == "staged-columns":
         return np.empty((0, clf.path_.features.n_columns))
+    if asked == "explain":
+        return decision(np.empty((0, clf.classes_.size, clf.selected_.size)))
     scores = np.empty((0, clf.classes_.size))
     return decision(scores) if asked == "decisions" else scores
 

@@ -4,6 +4,7 @@ Every function draws on the axes ``ax``, or on new ones where it is None, and re
 """
 
 from .curves import plot_cost, plot_path
+from .explanations import plot_explanation
 from .images import plot_errors, plot_templates
 from .resamples import plot_stability
 from .weights import plot_sharing
@@ -11,6 +12,7 @@ from .weights import plot_sharing
 __all__ = [
     "plot_cost",
     "plot_errors",
+    "plot_explanation",
     "plot_path",
     "plot_sharing",
     "plot_stability",

@@ -1,10 +1,7 @@
 """Pools of candidate features, section 4 of the paper."""
 
-from typing import Any
-
-from sklearn.base import clone
-
 from .base import Features, Pool
+from .by_name import POOLS
 from .columns import ColumnFeatures, Columns
 from .groups import GroupFeatures, Groups
 from .piece_features import PieceFeatures
@@ -13,27 +10,6 @@ from .products import ProductFeatures, Products
 from .stumps import StumpFeatures, Stumps
 from .templates import TemplateFeatures, Templates
 from .union import Union, UnionFeatures
-
-POOLS: dict[str, type[Pool]] = {
-    "columns": Columns,
-    "pieces": Pieces,
-    "products": Products,
-    "stumps": Stumps,
-    "templates": Templates,
-}
-
-
-def new_pool(pool: str | Pool) -> Pool:
-    """Return an unfitted pool of that name, or like that pool."""
-    return POOLS[pool]() if isinstance(pool, str) else clone(pool)
-
-
-def takes_nan(pool: Any) -> bool:
-    """Return whether a pool, or one of that name, takes NaN; no for what is neither."""
-    if isinstance(pool, str):
-        return pool in POOLS and POOLS[pool]().allows_nan
-    return isinstance(pool, Pool) and pool.allows_nan
-
 
 __all__ = [
     "POOLS",

@@ -103,6 +103,18 @@ class Features(ABC):
     def take(self, places: NDArray[np.intp]) -> Self:
         """Return the atoms at those places alone, in that order."""
 
+    def renumbered(self, places: NDArray[np.intp]) -> Self:
+        """Return the atoms for rows that have some columns of X alone, column j at ``places[j]``.
+
+        The places are those of all columns that the atoms read, and -1 for columns that are not
+        there.
+        """
+        raise TypeError(
+            f"Features of the type {type(self).__name__} read X as it was given: only those of "
+            "Columns, Stumps, Products, Pieces, Templates, Groups and Unions of them can be "
+            "computed from fewer columns."
+        )
+
     def first(self, n_atoms: int) -> Self:
         """Return the first ``n_atoms`` atoms alone."""
         return self.take(np.arange(min(n_atoms, self.ids.size)))

@@ -63,6 +63,9 @@ class ColumnFeatures(Features):
     def take(self, places: NDArray[np.intp]) -> ColumnFeatures:
         return ColumnFeatures(self.ids[places])
 
+    def renumbered(self, places: NDArray[np.intp]) -> ColumnFeatures:
+        return ColumnFeatures(places[self.ids])
+
 
 class Columns(Pool):
     """All columns of X, each divided by its scale.

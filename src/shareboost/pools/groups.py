@@ -54,6 +54,11 @@ class GroupFeatures(Features):
         members = [self.members[place] for place in places]
         return GroupFeatures(self.ids[places], self.labels[places], members)
 
+    def renumbered(self, places: NDArray[np.intp]) -> GroupFeatures:
+        """Return the groups by their place among these groups alone."""
+        ids = np.searchsorted(np.sort(self.ids), self.ids)
+        return GroupFeatures(ids, self.labels, [places[own] for own in self.members])
+
     @property
     def flat(self) -> ColumnFeatures:
         """The columns of all groups, one after the other."""

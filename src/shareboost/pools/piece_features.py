@@ -114,6 +114,9 @@ class PieceFeatures(Features):
         piece = sp.vstack([sp.eye_array(n_columns_in), sp.csr_array(level)], format="csr")
         return piece[np.tile(np.arange(n_columns_in + 1), self.ids.size)]
 
+    def renumbered(self, places: NDArray[np.intp]) -> PieceFeatures:
+        return self  # which reads all columns
+
     def take(self, places: NDArray[np.intp]) -> PieceFeatures:
         return PieceFeatures(
             self.ids[places],

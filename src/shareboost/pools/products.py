@@ -78,6 +78,10 @@ class ProductFeatures(Features):
     def take(self, places: NDArray[np.intp]) -> ProductFeatures:
         return ProductFeatures(self.ids[places], self.left[places], self.right[places], self.dtype)
 
+    def renumbered(self, places: NDArray[np.intp]) -> ProductFeatures:
+        left = np.where(self.left < 0, -1, places[self.left])
+        return ProductFeatures(self.ids, left, places[self.right], self.dtype)
+
 
 def _name(input_names: Sequence[str], i: int, j: int) -> str:
     if i < 0:

@@ -80,6 +80,9 @@ class StumpFeatures(Features):
             self.ids[places], self.column[places], self.threshold[places], self.digits[places]
         )
 
+    def renumbered(self, places: NDArray[np.intp]) -> StumpFeatures:
+        return StumpFeatures(self.ids, places[self.column], self.threshold, self.digits)
+
 
 class Stumps(Pool):
     """All stumps ``1[v <= threshold]``, of every column and every threshold.

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import positive
@@ -77,6 +78,10 @@ class UnionFeatures(Features):
         members = [member.take(some) for member, some in zip(self.members, of_each, strict=True)]
         return UnionFeatures(self.ids[places], which, self.pool_names, members)
 
+    def renumbered(self, places: NDArray[np.intp]) -> UnionFeatures:
+        members = [member.renumbered(places) for member in self.members]
+        return UnionFeatures(self.ids, self.which, self.pool_names, members)
+
     @property
     def order(self) -> NDArray[np.intp]:
         """Where each column stands when the pools' columns stand side by side."""
@@ -110,14 +115,16 @@ def _stacked(reads: list[sp.csr_array | None], sizes: list[int]) -> sp.csr_array
     return sp.vstack(full, format="csr")
 
 
-class Union(Pool):
+class Union(Pool, _BaseComposition):
     """The atoms of several pools, chosen among in one run.
 
     Parameters
     ----------
     pools : list of Pool, or of (name, Pool)
         The pools, each fitted on the same rows. A pool without a name has that of its
-        class in lower case, with a number where two are alike.
+        class in lower case, with a number where two are alike. The names are those of
+        nested parameters: ``set_params(stumps__max_bins=16)``, or
+        ``set_params(pool__stumps__max_bins=16)`` of a classifier.
     costs : list of float, optional
         What an atom of each pool costs; its score is divided by that. An atom of many
         columns, such as a piece, scores the sum over them: a cost of its width sets it
@@ -133,11 +140,27 @@ class Union(Pool):
         self.pools = pools
         self.costs = costs
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return self._get_params("_members", deep=deep)
+
+    def set_params(self, **params: Any) -> Self:
+        if "pools" in params:  # first, as the others may be those of the new pools
+            self.pools = params.pop("pools")
+        return self._set_params("_members", **params)
+
+    @property
+    def _members(self) -> list[tuple[str, Pool]]:
+        """The pools by name; none where ``fit`` refuses ``pools``."""
+        return self._with_names() if self._are_pools() else []
+
+    @_members.setter
+    def _members(self, named: list[tuple[str, Pool]]) -> None:
+        self.pools = named
+
     @property
     def allows_nan(self) -> bool:
-        entries = self.pools if isinstance(self.pools, (list, tuple)) else []
-        pools = [entry[-1] if isinstance(entry, tuple) and entry else entry for entry in entries]
-        return bool(pools) and all(isinstance(p, Pool) and p.allows_nan for p in pools)
+        members = self._members
+        return bool(members) and all(pool.allows_nan for _, pool in members)
 
     @property
     def slow_columns(self) -> bool:
@@ -296,27 +319,42 @@ class Union(Pool):
         return number, slice(start, start + part.stop - part.start)
 
     def _named(self) -> list[tuple[str, Pool]]:
-        """Return the pools with names that are unlike."""
-        entries = self.pools if isinstance(self.pools, (list, tuple)) else []
-        named = [entry if isinstance(entry, tuple) else ("", entry) for entry in entries]
-        given = [name for name, *_ in named if name]
-        if (
-            not named
-            or len(set(given)) < len(given)
-            or not all(
-                len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], Pool)
-                for entry in named
-            )
-        ):
+        """Return the pools with names that are unlike; raise where they cannot be."""
+        if not self._are_pools():
             raise ValueError(
                 f"pools={self.pools!r} is not valid for Union: it takes a list of pools, or of "
                 "(name, pool) with unlike names, at least one."
             )
-        kinds = Counter(type(pool).__name__.lower() for name, pool in named if not name)
-        taken = set(given)
+        named = self._with_names()
+        self._validate_names([name for name, _ in named])
+        return named
+
+    def _entries(self) -> list[Any]:
+        """Return what was given as (name, pool), with empty names for pools without."""
+        entries = self.pools if isinstance(self.pools, (list, tuple)) else []
+        return [entry if isinstance(entry, tuple) else ("", entry) for entry in entries]
+
+    def _are_pools(self) -> bool:
+        """Return whether ``pools`` has pools, and no name twice."""
+        entries = self._entries()
+        given = [name for name, *_ in entries if name]
+        return (
+            bool(entries)
+            and len(set(given)) == len(given)
+            and all(
+                len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], Pool)
+                for entry in entries
+            )
+        )
+
+    def _with_names(self) -> list[tuple[str, Pool]]:
+        """Return the pools, those without a name with one that is unlike all others."""
+        entries = self._entries()
+        kinds = Counter(type(pool).__name__.lower() for name, pool in entries if not name)
+        taken = {name for name, _ in entries if name}
         numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
         unlike = []
-        for name, pool in named:
+        for name, pool in entries:
             kind = type(pool).__name__.lower()
             own = name or kind
             if not name and (kinds[kind] > 1 or kind in taken):

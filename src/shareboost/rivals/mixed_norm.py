@@ -11,7 +11,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..classifier import ShareBoostClassifier
 from ..losses import LogisticLoss
-from ..pools import Pool, new_pool
+from ..pools import Pool
+from ..pools.by_name import new_pool
 from ..samples import Sample
 from .base import Rival
 from .norm_path import NormPath, Plan

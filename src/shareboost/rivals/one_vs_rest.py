@@ -15,7 +15,8 @@ from ..choice.terms import Terms
 from ..classifier import ShareBoostClassifier
 from ..losses import BinaryLogisticLoss
 from ..penalties import PENALTIES, Penalty
-from ..pools import Pool, new_pool
+from ..pools import Pool
+from ..pools.by_name import new_pool
 from ..refit import Refit
 from ..rounds import Run, Stopping
 from ..rows import Rows

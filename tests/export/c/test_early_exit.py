@@ -125,7 +125,7 @@ def test_a_class_may_overtake_by_all_that_the_bounds_allow(pool, tmp_path):
     clf = ShareBoostClassifier(8, pool=pool, alpha=1e-3).fit(X, (X[:, 0] * X[:, 1] > 0.5) * 1)
     sides = np.where(rng.random(8) < 0.5, -1.0, 2.0)
     row = {"columns": sides, "stumps": np.full(8, -1.0), "products": np.full(8, 2.0)}[pool][None]
-    models = one_overtaken_late(clf, clf.transform(row)[0])
+    models = one_overtaken_late(clf, clf._model().features.columns(row)[0])
     early = {"early_exit": True, "input_range": (-1.0, 2.0)}
     headers = compiled(tmp_path, *((model, early) for model in models))
     for model, header, winner in zip(models, headers, (0, 1), strict=True):
@@ -161,7 +161,7 @@ def matched_exactly():
 @needs_gcc
 def test_a_class_may_overtake_by_all_that_the_norms_of_templates_allow(matched_exactly, tmp_path):
     clf, image = matched_exactly
-    models = one_overtaken_late(clf, clf.transform(image)[0])
+    models = one_overtaken_late(clf, clf._model().features.columns(image)[0])
     early = {"early_exit": True, "lanes": 1}
     headers = compiled(tmp_path, *((model, early) for model in models))
     for model, header, winner in zip(models, headers, (0, 1), strict=True):
@@ -172,7 +172,7 @@ def test_a_class_may_overtake_by_all_that_the_norms_of_templates_allow(matched_e
 def test_early_exit_on_templates_allows_for_the_rounding_of_full_sums(matched_exactly, tmp_path):
     clf, image = matched_exactly
     unit = 2.0**-10
-    weights = 0.6 * unit / clf.transform(image)[0]
+    weights = 0.6 * unit / clf._model().features.columns(image)[0]
     model = with_weights(clf, [weights, 0.0 * weights], [1e4, 1e4 + 6.0 * unit])
     full, early = compiled(
         tmp_path, (model, {"lanes": 1}), (model, {"early_exit": True, "lanes": 1})

@@ -15,6 +15,7 @@ from .labels import text_of
 from .matrices import OTHERS, Matrix, read_matrix, with_columns
 from .sources import Source
 from .survey import filled, survey_known
+from .training import named
 
 BLOCK_ROWS = 8192
 
@@ -22,7 +23,8 @@ BLOCK_ROWS = 8192
 def blocks_for(clf: Any, source: Source, used: Iterable[int] | None = None) -> Iterator[Any]:
     """Yield rows of X for a fitted classifier, some at a time, from a table.
 
-    Columns are matched by name; others than it needs are not read.
+    Columns are matched by name; others than it needs are not read. The blocks are frames where
+    the classifier was trained on named columns.
 
     Parameters
     ----------
@@ -33,17 +35,17 @@ def blocks_for(clf: Any, source: Source, used: Iterable[int] | None = None) -> I
     """
     inputs = Inputs.of_model(clf)
     needed = clf.columns_.tolist() if used is None else list(used)
+    has_names = hasattr(clf, "feature_names_in_")
     with source.again() as opened:
         if opened.format in COLUMNAR:
             blocks: Iterator[Any] = _columnar_blocks(Columnar(opened), inputs, needed)
         else:
-            has_names = hasattr(clf, "feature_names_in_")
             matrix = read_matrix(opened, None, OTHERS, labelled=False)
             own = inputs if has_names or matrix.names is not None else None
             blocks = _matrix_blocks(in_order(matrix, own, clf.n_features_in_, source.name, needed))
         for X in blocks:
             _check_gaps(X, inputs, clf, source.name)
-            yield X
+            yield named(X, inputs) if has_names else X
 
 
 def _matrix_blocks(X: Any) -> Iterator[Any]:
