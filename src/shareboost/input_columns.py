@@ -52,7 +52,7 @@ def has_other_names(estimator: Any, X: Any) -> bool:
 def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
     """Return some columns of a frame, found by their names of the fit."""
     needed = estimator.feature_names_in_[columns].tolist()
-    there = set(X.columns)
+    there = set(_get_feature_names(X))
     if missing := [name for name in needed if name not in there]:
         more = ", ..." if len(missing) > SHOWN else ""
         try:

@@ -99,7 +99,7 @@ def test_strings_cannot_leave_their_quotes(tmp_path):
     ((classes, inputs, names, predicted),) = answers([module], X, tmp_path, *exports)
     assert classes == list(clf.classes_)
     assert inputs == SPITEFUL
-    assert names == clf.path_.names(clf.selected_)
+    assert names == clf._model().features.names(clf.path_.input_names)
     assert predicted == list(clf.predict(X.astype(np.float32)))
 
 

@@ -100,7 +100,7 @@ def test_the_chosen_model_need_not_be_the_last(wine):
 
 
 def test_a_model_without_its_path_has_one_entry(clf, wine, tmp_path):
-    clf.save(tmp_path / "model.json")
+    clf.save(tmp_path / "model.json", whole_path=False)
     data = report_data(load_model(tmp_path / "model.json"), *wine[2:])
     (only,) = data["models"]
     assert only["n_features"] == 5

@@ -18,10 +18,11 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ..answers import StepWeights
+from ..input_columns import columns_by_name, columns_kept, has_other_names
 from ..pools import Features
 from ..prediction import Predictor, decision
 from ..validation import on_host
-from .tables import check_columns, whole_rows
+from .tables import check_columns, check_table, whole_rows
 
 PLAIN = (str, int, float, type(None))
 
@@ -61,10 +62,10 @@ def answered(clf: Predictor, asked: str, X: Any) -> da.Array:
     or SciPy's where ``transform`` gives such, of tensors too: Dask cannot join those.
     """
     check_is_fitted(clf)
-    check_columns(clf, X)
     if asked == "transform":
         _check_output(clf)
     features = clf.path_.features if asked == "staged-columns" else clf._model().features
+    X = _columns_of(clf, features, X)
     model = _sent("model", _light(clf, features, X))
     empty = _empty(clf, asked, X)
     answer = partial(_block_answer, asked=asked, empty=empty)
@@ -72,6 +73,17 @@ def answered(clf: Predictor, asked: str, X: Any) -> da.Array:
     if not isinstance(X, da.Array):
         return _of_partitions(answer, X, model, empty, token)
     return _of_blocks(answer, whole_rows(X), model, empty, token)
+
+
+def _columns_of(clf: Predictor, features: Features, X: Any) -> Any:
+    """Return checked rows: of a frame with other columns than the fit's those that are read."""
+    check_table(X)
+    if not has_other_names(clf, X._meta):
+        check_columns(clf, X)
+        return X
+    columns = columns_kept(features, clf.n_features_in_)
+    columns_by_name(clf, X._meta, columns)  # raises for those that are missing
+    return X[clf.feature_names_in_[columns].tolist()]
 
 
 def _of_blocks(answer: Any, X: da.Array, model: Any, empty: Any, token: str) -> da.Array:
@@ -181,6 +193,8 @@ def _light(clf: Predictor, features: Features, X: Any) -> Predictor:
         "path_": _Chosen(features),
     }
     _check_feature_names(light, X._meta, reset=True)  # a warning is given once, not by blocks
+    if has_other_names(clf, X._meta):
+        light.feature_names_in_ = clf.feature_names_in_
     return light
 
 
@@ -194,7 +208,7 @@ def _empty(clf: Predictor, asked: str, X: Any) -> Any:
     if asked == "predict":
         return clf.classes_[:0]
     if asked == "transform":
-        return clf._features_out().columns(_no_rows(X))
+        return clf._features_out().columns(_no_rows(X, clf.n_features_in_))
     if asked == "staged-columns":
         return np.empty((0, clf.path_.features.n_columns))
     if asked == "explain":
@@ -203,9 +217,9 @@ def _empty(clf: Predictor, asked: str, X: Any) -> Any:
     return decision(scores) if asked == "decisions" else scores
 
 
-def _no_rows(X: Any) -> Any:
+def _no_rows(X: Any, n_columns: int) -> Any:
     """Return no rows of the kind and type that those of X are, once they are checked."""
-    shape = (0, X.shape[1])
+    shape = (0, n_columns)
     if not isinstance(X, da.Array):
         types = list(X._meta.dtypes)
         numbers = all(isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in types)
