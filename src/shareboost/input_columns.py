@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_feature_names, _get_feature_names
 from .pools import Features
 
 SHOWN = 20  # names in an error
+LISTED_BY_SCIKIT_LEARN = 5
 
 
 def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
@@ -50,14 +51,21 @@ def has_other_names(estimator: Any, X: Any) -> bool:
 
 
 def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
-    """Return some columns of a frame, found by their names of the fit."""
+    """Return some columns of a frame, found by their names of the fit.
+
+    Those that are missing are told in scikit-learn's words, and by name where these leave any out
+    or list others, which nobody needs.
+    """
     needed = estimator.feature_names_in_[columns].tolist()
     there = set(_get_feature_names(X))
     if missing := [name for name in needed if name not in there]:
+        n_unread = len(set(estimator.feature_names_in_) - there) - len(missing)
         more = ", ..." if len(missing) > SHOWN else ""
         try:
             _check_feature_names(estimator, X, reset=False)
         except ValueError as error:
+            if not n_unread and len(missing) <= LISTED_BY_SCIKIT_LEARN:
+                raise
             raise ValueError(
                 f"{error}The fitted {type(estimator).__name__} reads {len(needed)} of the columns, "
                 f"and X lacks {len(missing)} of these: {', '.join(missing[:SHOWN])}{more}."
