@@ -31,6 +31,7 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from penalty import cells, judged, row, tuned
 from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
 
 from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
@@ -92,6 +93,7 @@ METHODS = {
 }
 
 
+@threadpool_limits.wrap(limits=1)
 def measure(problem, method, seed):
     warnings.filterwarnings("ignore")
     X, y = cells(*PROBLEMS[problem])
