@@ -35,15 +35,15 @@ def scores_of(model: Model, X: Any) -> Any:
     """Return the scores of a tensor's rows, (rows, k), on its device; no moved rows."""
     place: Any = place_of(X, None)
     with place.settled():
-        coef, intercept = place.asarray(model.coef.T), place.asarray(model.intercept)
+        weights, intercept = place.asarray(model.weights.T), place.asarray(model.intercept)
         if X.layout != place.xp.strided:  # compressed rows, which are not cut
-            return place.wide(place.columns(model.features, X)) @ coef + intercept
+            return place.wide(place.columns(model.features, X)) @ weights + intercept
         scores = place.zeros((X.shape[0], len(intercept)))
 
         def write(some: slice) -> None:
-            scores[some] = place.wide(place.columns(model.features, X[some])) @ coef + intercept
+            scores[some] = place.wide(place.columns(model.features, X[some])) @ weights + intercept
 
-        place.memory.chunks(len(X), 24 * max(1, len(coef)), write, "the chosen columns")
+        place.memory.chunks(len(X), 24 * max(1, len(weights)), write, "the chosen columns")
     return scores
 
 
@@ -51,13 +51,13 @@ def contributions_of(model: Model, X: Any) -> Any:
     """Return what each atom adds to each score, (rows, k, atoms), as an array where X is."""
     place = place_of(X, None)
     with place.settled():
-        coef = place.asarray(model.coef.T)
+        weights = place.asarray(model.weights.T)
         columns = place.wide(place.columns(model.features, X))
         widths = model.features.widths
         found = place.zeros((X.shape[0], model.intercept.size, widths.size))
         for j, (stop, width) in enumerate(zip(np.cumsum(widths), widths, strict=True)):
             own = slice(int(stop - width), int(stop))
-            found[:, :, j] = columns[:, own] @ coef[own]
+            found[:, :, j] = columns[:, own] @ weights[own]
     return found
 
 
@@ -65,7 +65,7 @@ class StepWeights(NamedTuple):
     """The weights of one model of a path."""
 
     own: NDArray[np.intp]  # where its columns are among those of the path's features
-    coef: NDArray[np.float64]  # (k, own.size)
+    weights: NDArray[np.float64]  # (k, own.size)
     intercept: NDArray[np.float64]  # (k,)
 
     def scores(self, columns: Any) -> Any:
@@ -73,7 +73,7 @@ class StepWeights(NamedTuple):
         place = place_of(columns, None)
         first = np.array_equal(self.own, np.arange(self.own.size))  # then no copy is needed
         used = columns[:, : self.own.size] if first else columns[:, place.asarray(self.own)]
-        return used @ place.asarray(self.coef.T) + place.asarray(self.intercept)
+        return used @ place.asarray(self.weights.T) + place.asarray(self.intercept)
 
 
 def softmax(scores: Any) -> Any:
