@@ -212,8 +212,10 @@ def quantisation(folder: Path, full: bool) -> None:
         for pool in ("columns", "stumps", "products"):
             clf = ShareBoostClassifier(20, pool=pool).fit(X_train, y_train)
             loss = quantization_loss(clf, X_test, y_test)
-            scale = np.abs(clf.coef_).max(axis=1, keepdims=True) / 127
-            coarse = clf.transform(X_test) @ (np.rint(clf.coef_ / scale) * scale).T
+            scale = np.abs(clf.weights_).max(axis=1, keepdims=True) / 127
+            coarse = (
+                clf._model().features.columns(X_test) @ (np.rint(clf.weights_ / scale) * scale).T
+            )
             best = clf.classes_[(coarse + clf.intercept_).argmax(axis=1)]
             cells = (loss.accuracy, loss.quantized_accuracy, np.mean(best == y_test))
             row(f"{name}, {pool}", *(f"{100 * cell:.2f}" for cell in cells))

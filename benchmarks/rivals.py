@@ -107,8 +107,8 @@ def own_path(X, y, alphas, center, scale):
     def paths():
         for step in clf.path_.steps[1:]:
             model = clf.path_.model(step)
-            W = np.zeros((X.shape[1], model.coef.shape[0]))
-            W[model.features.ids] = model.coef.T
+            W = np.zeros((X.shape[1], model.weights.shape[0]))
+            W[model.features.ids] = model.weights.T
             yield W * scale[:, None], model.intercept + center @ W
 
     return seconds, list(paths())

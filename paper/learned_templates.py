@@ -161,7 +161,7 @@ class Network:
                 for size in sizes
             ],
             [tensor(np.stack([masks[p] for p in size]), learned=False) for size in sizes],
-            tensor(clf.coef_[:, np.concatenate(sizes)] * LARGEST),
+            tensor(clf.weights_[:, np.concatenate(sizes)] * LARGEST),
             tensor(clf.intercept_),
         )
 

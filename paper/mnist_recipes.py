@@ -148,7 +148,7 @@ def words_of(recipe: Recipe) -> str:
 def multiply_adds(clf: ShareBoostClassifier) -> int:
     """Return the multiply-adds of one image: convolutions, masks and scores."""
     features = features_of(clf)
-    found = int(clf.coef_.size)
+    found = int(clf.weights_.size)
     chosen = zip(features.templates, features.down, features.across, strict=True)
     for template, down, across in chosen:
         found += down.size * across.size * (template.size + 1)
@@ -163,7 +163,7 @@ def pictures(clf: ShareBoostClassifier) -> list[dict[str, Any]]:
     features = features_of(clf)
     found = []
     for place in range(min(SHOWN, clf.selected_.size)):
-        weights = clf.coef_[:, place]
+        weights = clf.weights_[:, place]
         found.append(
             {
                 "template": np.round(features.templates[place][:, :, 0], 3).tolist(),

@@ -34,7 +34,7 @@ def assert_same_answers(one, two, X):
 
 
 def assert_same_attributes(one, two):
-    for name in ("classes_", "coef_", "intercept_", "selected_", "columns_"):
+    for name in ("classes_", "weights_", "_intercepts_", "selected_", "columns_"):
         assert_same_bits(getattr(one, name), getattr(two, name))
     for name in ("cost_", "n_iter_", "n_features_in_"):
         assert getattr(one, name) == getattr(two, name)

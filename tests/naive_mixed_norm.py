@@ -78,8 +78,8 @@ def scaled(X, weight, centred=True):
 
 def in_training_units(model, center, scale):
     """W, (k, d), and the intercepts of a model of columns, for scaled and centred columns."""
-    W = np.zeros((model.coef.shape[0], center.size))
-    W[:, model.features.ids] = model.coef
+    W = np.zeros((model.weights.shape[0], center.size))
+    W[:, model.features.ids] = model.weights
     return W * scale, model.intercept + W @ center
 
 

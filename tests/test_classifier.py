@@ -24,7 +24,7 @@ def test_without_a_margin_it_is_multinomial_logistic_regression(problem):
     clf.fit(X, y)
     peer = LogisticRegression(C=1 / (2 * alpha * len(y)), tol=1e-10, max_iter=5000).fit(X, y)
     assert len(clf.selected_) == 12
-    assert np.allclose(clf.coef_[:, clf.selected_.argsort()], peer.coef_, atol=1e-4)
+    assert np.allclose(clf.weights_[:, clf.selected_.argsort()], peer.coef_, atol=1e-4)
     assert np.allclose(clf.predict_proba(X), peer.predict_proba(X), atol=1e-4)
 
 
@@ -35,7 +35,7 @@ def test_two_classes_give_one_decision_value():
     decision = clf.decision_function(X)
     assert decision.shape == (100,)
     assert np.array_equal(clf.predict(X), np.where(decision > 0, "b", "a"))
-    assert clf.coef_.shape == (2, 2)
+    assert clf.weights_.shape == (2, 2)
     assert all(d.shape == (100,) for d in clf.staged_decision_function(X))
 
 
@@ -45,7 +45,7 @@ def test_a_penalty_shrinks_the_weights_but_not_the_intercept(problem, penalty):
     y = np.where(y == 0, 0, 1)
     weak = ShareBoostClassifier(4, penalty=penalty, alpha=1e-6).fit(X, y)
     strong = ShareBoostClassifier(4, penalty=penalty, alpha=10.0, tol=1e-6).fit(X, y)
-    assert np.abs(strong.coef_).max() < 0.05 * np.abs(weak.coef_).max()
+    assert np.abs(strong.weights_).max() < 0.05 * np.abs(weak.weights_).max()
     share = (y == 1).mean()
     strong_plain = clone(strong).set_params(margin=0.0).fit(X, y)
     assert np.allclose(strong_plain.predict_proba(X)[:, 1], share, atol=0.02)
@@ -90,7 +90,7 @@ def test_sample_weight_is_routed(problem):
         pipe = make_pipeline(scaler, clf).fit(X, y, sample_weight=weight)
     scaled = StandardScaler().fit_transform(X)
     direct = ShareBoostClassifier(3).fit(scaled, y, sample_weight=weight)
-    assert np.allclose(pipe[-1].coef_, direct.coef_)
+    assert np.allclose(pipe[-1].weights_, direct.weights_)
 
 
 def test_non_convergence_names_the_round_the_gradient_and_the_remedy(digits):
@@ -108,10 +108,10 @@ def test_non_convergence_names_the_round_the_gradient_and_the_remedy(digits):
 def test_a_warning_made_an_error_leaves_the_earlier_fit(digits):
     X, y = digits
     clf = ShareBoostClassifier(2).fit(X, y)
-    before = clf.coef_
+    before = clf.weights_
     with pytest.raises(ConvergenceWarning):  # warnings are errors in this suite
         clf.set_params(n_features=5, max_iter=1).fit(X, y)
-    assert clf.coef_ is before
+    assert clf.weights_ is before
 
 
 def test_a_tolerance_below_rounding_ends_with_advice(digits):
@@ -152,7 +152,7 @@ def test_extreme_parameters_give_finite_weights_or_one_error(solver, parameters,
         clf.fit(X.astype(dtype), y)
     except FloatingPointError:
         return
-    assert np.isfinite(clf.coef_).all()
+    assert np.isfinite(clf.weights_).all()
     assert np.isfinite(clf.intercept_).all()
 
 

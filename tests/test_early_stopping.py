@@ -25,7 +25,7 @@ def test_every_round_is_scored_on_the_evaluation_set(digits):
     assert "validation" in clf.path_.to_frame()
     assert clf.selected_.size == 12
     plain = ShareBoostClassifier(12).fit(X, y)
-    assert np.array_equal(plain.coef_, clf.coef_)
+    assert np.array_equal(plain.weights_, clf.weights_)
     assert np.isnan(plain.path_.validation_scores).all()
 
 
@@ -48,8 +48,8 @@ def test_the_best_round_is_returned_and_all_are_kept(swap):
     assert len(clf.path_) == best + 5 < 40
     assert clf.selected_.size == best == clf.path_.best
     assert clf.score(Z, u) == pytest.approx(scores.max())
-    assert np.array_equal(clf.coef_, clf.at(best).coef_)
-    assert np.array_equal(clf.transform(X), X[:, clf.selected_])
+    assert np.array_equal(clf.weights_, clf.at(best).weights_)
+    assert np.array_equal(clf.transform(X), X[:, clf.get_support()])
     assert len(list(clf.staged_predict(Z))) == len(clf.path_)
 
 
@@ -79,7 +79,7 @@ def test_a_fraction_of_every_class_is_held_out(digits, make):
     )
     rows = np.sort(rows)
     plain = ShareBoostClassifier(5).fit(make(X[order][rows]), y[order][rows])
-    assert np.array_equal(plain.coef_, clf.coef_)
+    assert np.array_equal(plain.weights_, clf.weights_)
     right = clf.predict(make(X[order][held_out])) == y[order][held_out]
     assert clf.path_.validation_scores[-1] == pytest.approx(right.mean())
 

@@ -31,12 +31,12 @@ CLASSIFIERS = {
 def naive(clf, X):
     """The sums of value times weight, one row, class and atom after the other."""
     model = clf._model()
-    columns = clf.transform(X)
+    columns = model.features.columns(clf._check_rows(X))
     columns = columns.toarray() if sp.issparse(columns) else np.asarray(columns)
     atoms = np.repeat(np.arange(model.features.ids.size), model.features.widths)
     found = np.zeros((len(columns), clf.classes_.size, model.features.ids.size))
     for i, row in enumerate(columns.astype(np.float64)):
-        for q, weights in enumerate(model.coef):
+        for q, weights in enumerate(model.weights):
             for atom, value, weight in zip(atoms, row, weights, strict=True):
                 found[i, q, atom] += value * weight
     return found
@@ -45,7 +45,9 @@ def naive(clf, X):
 def assert_adds_up(clf, X):
     """The sums and the intercept are the scores, within the bound that the docstring gives."""
     model = clf._model()
-    sizes = np.abs(clf.transform(X)) @ np.abs(model.coef.T) + np.abs(model.intercept)
+    sizes = np.abs(model.features.columns(clf._check_rows(X))) @ np.abs(model.weights.T) + np.abs(
+        model.intercept
+    )
     bounds = 2 * (model.features.n_columns + 2) * 2.0**-53 * sizes
     intercept = model.intercept
     if clf.classes_.size == 2:
@@ -82,7 +84,7 @@ def test_a_single_column_contributes_the_rounded_product_to_the_last_bit(digits)
     X, y = (part[:300] for part in digits)
     X = X / 7
     clf = ShareBoostClassifier(8).fit(X, y)
-    products = X[:, None, clf.selected_] * clf._model().coef
+    products = X[:, None, clf.selected_] * clf._model().weights
     assert np.array_equal(clf.explain(X), products)
 
 
@@ -147,7 +149,7 @@ def test_a_pandas_frame_comes_back_with_its_index_and_names(iris):
     array = naive(clf, X)
     assert frame.columns.names == ["class", "feature"]
     for q, label in enumerate(clf.classes_):
-        expected = pd.DataFrame(array[:, q], index=X.index, columns=clf.get_feature_names_out())
+        expected = pd.DataFrame(array[:, q], index=X.index, columns=clf.path_.names(clf.selected_))
         expected.columns.name = "feature"
         pd.testing.assert_frame_equal(frame[label], expected)
 
@@ -159,7 +161,7 @@ def test_a_polars_frame_comes_back_with_a_struct_for_each_class(iris):
     assert frame.columns == ["0", "1", "2"]
     for q, name in enumerate(frame.columns):
         own = frame[name].struct.unnest()
-        assert own.columns == clf.get_feature_names_out().tolist()
+        assert own.columns == clf.path_.names(clf.selected_)
         np.testing.assert_allclose(own.to_numpy(), naive(clf, X)[:, q], rtol=1e-12)
 
 
@@ -169,7 +171,7 @@ def test_frames_of_two_classes_have_a_column_for_each_feature(iris):
     for rows, kind in ((X, pd.DataFrame), (pl.from_pandas(X), pl.DataFrame)):
         frame = clf.explain(rows)
         assert isinstance(frame, kind)
-        assert list(frame.columns) == clf.get_feature_names_out().tolist()
+        assert list(frame.columns) == clf.path_.names(clf.selected_)
         assert np.array_equal(frame.to_numpy(), clf.explain(X).to_numpy())
 
 
@@ -204,7 +206,7 @@ def test_contributions_less_those_of_a_background_are_shapley_values(iris):
         rows.iloc[:, list(known)] = row.iloc[list(known)].to_numpy()
         return clf.decision_function(rows).mean(axis=0)
 
-    for j, name in zip(chosen, clf.get_feature_names_out(), strict=True):
+    for j, name in zip(chosen, clf.path_.names(clf.selected_), strict=True):
         others, value = [i for i in chosen if i != j], np.zeros(3)
         for size in range(3):
             share = factorial(size) * factorial(2 - size) / factorial(3)

@@ -36,7 +36,7 @@ REMEDY = "Divide .*X by .*largest magnitude"
 def assert_refused(clf, rows, size, y=Y):
     with pytest.raises(FloatingPointError, match=f"too ({size}).*{REMEDY}"):
         clf.fit(rows, y)
-    assert not hasattr(clf, "coef_")
+    assert not hasattr(clf, "weights_")
 
 
 @pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "unscaled"])
@@ -66,7 +66,7 @@ def test_unscaled_columns_whose_squares_overflow_are_refused(dtype, factor):
 def test_the_scale_of_columns_does_not_matter(name, factor):
     plain, scaled = ESTIMATORS[name]().fit(X, Y), ESTIMATORS[name]().fit(X * factor, Y)
     assert np.array_equal(scaled.selected_, plain.selected_)
-    assert np.isfinite(scaled.coef_).all()
+    assert np.isfinite(scaled.weights_).all()
     assert np.isfinite(scaled.predict_proba(X * factor)).all()
     assert scaled.score(X * factor, Y) == plain.score(X, Y)
 
@@ -80,10 +80,10 @@ def test_a_column_that_is_too_small_and_not_chosen_does_no_harm():
 
 def test_a_fit_that_is_refused_leaves_an_earlier_one():
     clf = ShareBoostClassifier(3).fit(X, Y)
-    before = clf.coef_
+    before = clf.weights_
     with pytest.raises(FloatingPointError):
         clf.fit(X * TINY, Y)
-    assert clf.coef_ is before
+    assert clf.weights_ is before
 
 
 @pytest.mark.parametrize("device", [None, "cpu"])
@@ -128,5 +128,5 @@ def test_long_doubles_beyond_float64_are_refused(make, pool, factor, size):
 def test_long_doubles_are_read_as_float64(pool):
     plain = ShareBoostClassifier(3, pool=pool).fit(X, Y)
     clf = ShareBoostClassifier(3, pool=pool).fit(X.astype(np.longdouble), Y)
-    assert np.array_equal(clf.coef_, plain.coef_)
+    assert np.array_equal(clf.weights_, plain.weights_)
     assert np.array_equal(clf.predict(X.astype(np.longdouble)), plain.predict(X))

@@ -62,7 +62,7 @@ def test_at_zero_is_the_intercept_alone(digits):
     assert clf.path_.start.atom == -1
     assert clf.path_.start.atoms == ()
     none = clf.at(0)
-    assert none.coef_.shape == (10, 0)
+    assert none.weights_.shape == (10, 0)
     assert np.allclose(none.decision_function(X), none.intercept_)
 
 
@@ -106,16 +106,16 @@ def test_warm_start_chooses_what_one_longer_run_chooses(digits, make):
     for n_features in (5, 11, 15):
         parts.set_params(n_features=n_features).fit(X, y)
     assert np.array_equal(parts.selected_, whole.selected_)
-    assert np.array_equal(parts.coef_, whole.coef_)
+    assert np.array_equal(parts.weights_, whole.weights_)
     assert np.array_equal(parts.path_.losses, whole.path_.losses)
     again = ShareBoostClassifier(15).fit(X, y).at(6).set_params(warm_start=True, n_features=15)
-    assert np.array_equal(again.fit(X, y).coef_, whole.coef_)
+    assert np.array_equal(again.fit(X, y).weights_, whole.weights_)
 
 
 def test_warm_start_with_nothing_to_add_changes_nothing(digits):
     clf = ShareBoostClassifier(4, warm_start=True).fit(*digits)
-    coef = clf.coef_
-    assert np.array_equal(clf.fit(*digits).coef_, coef)
+    coef = clf.weights_
+    assert np.array_equal(clf.fit(*digits).weights_, coef)
 
 
 def test_warm_start_refuses_other_data(digits):
@@ -176,7 +176,7 @@ def test_an_interrupted_fit_leaves_its_finished_rounds(digits, monkeypatch):
     assert np.array_equal(clf.at(3).predict(X), whole.at(3).predict(X))
     assert clf.predict(X).shape == y.shape
     clf.set_params(warm_start=True).fit(X, y)
-    assert np.array_equal(clf.coef_, whole.coef_)
+    assert np.array_equal(clf.weights_, whole.weights_)
 
 
 class AfterRound:

@@ -22,7 +22,7 @@ def test_silence_is_the_default_and_changes_nothing(digits, capsys):
     quiet = ShareBoostClassifier(5).fit(*digits)
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
-    assert np.array_equal(ShareBoostClassifier(5, verbose=1).fit(*digits).coef_, quiet.coef_)
+    assert np.array_equal(ShareBoostClassifier(5, verbose=1).fit(*digits).weights_, quiet.weights_)
 
 
 def test_a_silent_part_shows_none_of_its_bars_and_ends_none_around_it(capsys):

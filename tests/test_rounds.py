@@ -158,7 +158,7 @@ def test_a_pool_of_constants_gives_the_majority(problem):
     _, y = problem
     clf = ShareBoostClassifier().fit(np.ones((len(y), 2)), y)
     assert len(clf.path_) == 0
-    assert clf.coef_.shape == (4, 0)
+    assert clf.weights_.shape == (4, 0)
     assert set(clf.predict(np.ones((3, 2)))) == {np.bincount(y).argmax()}
     assert clf.path_.stop_reason == StopReason.EXHAUSTED
 
@@ -224,4 +224,4 @@ def test_separable_data_stop_where_nothing_is_left_to_gain(alpha):
     assert set(clf.selected_) == {3, 7}
     assert clf.path_.stop_reason == StopReason.NO_GAIN
     assert clf.score(X, y) == 1.0
-    assert np.isfinite(clf.coef_).all()
+    assert np.isfinite(clf.weights_).all()

@@ -78,7 +78,7 @@ def straight(kind, n, interrupted, t=None):
 
 
 def assert_same(one, two):
-    for name in ("coef_", "intercept_", "selected_", "columns_", "classes_"):
+    for name in ("weights_", "intercept_", "selected_", "columns_", "classes_"):
         assert_same_bits(getattr(one, name), getattr(two, name))
     for method in ("predict", "decision_function", "transform"):
         assert_same_bits(getattr(one, method)(X), getattr(two, method)(X))
@@ -177,7 +177,7 @@ class Runs(RuleBasedStateMachine):
     def save_and_load_the_model_alone(self):
         self.clf.save(self.folder / "model.json", overwrite=True)
         alone = load_model(self.folder / "model.json")
-        for name in ("coef_", "intercept_", "selected_"):
+        for name in ("weights_", "intercept_", "selected_"):
             assert_same_bits(getattr(alone, name), getattr(self.clf, name))
         assert_same_bits(alone.decision_function(X), self.clf.decision_function(X))
 

@@ -115,7 +115,7 @@ def test_results_do_not_depend_on_numbas_limit(digits):
             found.append(ShareBoostClassifier(6, pool="stumps").fit(X, y))
         finally:
             numba.set_num_threads(most)
-    assert np.array_equal(found[0].coef_, found[-1].coef_)
+    assert np.array_equal(found[0].weights_, found[-1].weights_)
 
 
 def blas():

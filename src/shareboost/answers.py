@@ -38,13 +38,13 @@ def contributions_of(model: Model, X: Any) -> Any:
     """Return what each atom adds to each score, (rows, k, atoms), as an array where X is."""
     backend = backend_of(X)
     with backend.settled():
-        coef = backend.asarray(model.coef.T)
+        weights = backend.asarray(model.weights.T)
         columns = backend.wide(backend.columns(model.features, X))
         widths = model.features.widths
         found = backend.zeros((X.shape[0], model.intercept.size, widths.size))
         for j, (stop, width) in enumerate(zip(np.cumsum(widths), widths, strict=True)):
             own = slice(int(stop - width), int(stop))
-            found[:, :, j] = columns[:, own] @ coef[own]
+            found[:, :, j] = columns[:, own] @ weights[own]
     return found
 
 
@@ -52,7 +52,7 @@ class StepWeights(NamedTuple):
     """The weights of one model of a path."""
 
     own: NDArray[np.intp]  # where its columns are among those of the path's features
-    coef: NDArray[np.float64]  # (k, own.size)
+    weights: NDArray[np.float64]  # (k, own.size)
     intercept: NDArray[np.float64]  # (k,)
 
     def scores(self, columns: Any) -> Any:
@@ -60,7 +60,7 @@ class StepWeights(NamedTuple):
         backend = backend_of(columns)
         first = np.array_equal(self.own, np.arange(self.own.size))  # then no copy is needed
         used = columns[:, : self.own.size] if first else columns[:, backend.asarray(self.own)]
-        return used @ backend.asarray(self.coef.T) + backend.asarray(self.intercept)
+        return used @ backend.asarray(self.weights.T) + backend.asarray(self.intercept)
 
 
 def softmax(scores: Any) -> Any:

@@ -177,10 +177,17 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_classes, n_columns)
-        Weights of the chosen atoms' columns, in the order of ``selected_`` and the units
-        of X: one column an atom, but for pieces. It has no entry for what was not chosen.
-    intercept_ : ndarray of shape (n_classes,)
+    coef_ : ndarray of shape (n_classes, n_features_in_) or (1, n_features_in_)
+        Weights of the columns of X, zero for those that are not read, such that
+        ``X @ coef_.T + intercept_`` is ``decision_function(X)``. Two classes have one row. Only
+        where the features are columns of X or groups of them.
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+    weights_ : ndarray of shape (n_classes, n_columns)
+        Weights of the columns of the chosen atoms of any pool, in the order of ``selected_``
+        and in the units of X: one column per atom, except for groups and pieces. Two classes
+        have two rows. ``path_.at(len(selected_))`` has the intercepts that go with them.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The chosen atoms in the order they were chosen; for columns, their indices.
     groups_ : ndarray of shape (n_groups,) or None

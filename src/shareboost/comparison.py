@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from .frames import pandas_for
+from .input_columns import columns_read
 from .inputs import input_of, on_host
 from .model_path import ModelPath
-from .prediction import Predictor, columns_read
+from .prediction import Predictor
 from .validation import check_labels_of_one_type, is_number, sample_weights
 
 if TYPE_CHECKING:

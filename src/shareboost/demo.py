@@ -30,7 +30,7 @@ def main(n_features: int = 20) -> Demonstrated:
     clf = ShareBoostClassifier(n_features=n_features).fit(X_train, y_train)
 
     print("round  feature      loss  training error  test error")
-    names = clf.get_feature_names_out(digits.feature_names)
+    names = clf.path_.features.names(digits.feature_names)
     staged = zip(clf.staged_predict(X_train), clf.staged_predict(X_test), strict=True)
     for t, (train, test) in enumerate(staged):
         print(

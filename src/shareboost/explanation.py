@@ -88,7 +88,8 @@ def _places(clf: Predictor, X: Any, class_of_interest: Any) -> NDArray[np.intp]:
 
 def _values(clf: Predictor, X: Any) -> NDArray[np.float64]:
     """Return the value of each feature, (rows, features), NaN for those of several columns."""
-    columns, widths = clf._transformed(X), clf._model().features.widths
+    model, rows = clf._read_model(X)
+    columns, widths = model.features.columns(rows), model.features.widths
     columns = columns.toarray() if sp.issparse(columns) else columns
     values: NDArray[np.float64] = np.full((len(columns), widths.size), np.nan)
     values[:, widths == 1] = columns[:, (np.cumsum(widths) - widths)[widths == 1]]

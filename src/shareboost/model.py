@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .pools import Features
+from .pools import ColumnFeatures, Features
 
 # Columns of about this many bytes are computed at a time, and rows of at least so many: what a
 # step leaves is then still in a cache when the next one comes.
@@ -20,10 +20,10 @@ MOST_BYTES = 1 << 26  # however few the rows
 
 @dataclass(frozen=True)
 class Model:
-    """Scores ``columns(X) @ coef.T + intercept``, all in the units of X."""
+    """Scores ``columns(X) @ weights.T + intercept``, all in the units of X."""
 
     features: Features
-    coef: NDArray[np.float64]  # (k, n_columns)
+    weights: NDArray[np.float64]  # (k, n_columns)
     intercept: NDArray[np.float64]  # (k,)
 
     def scores(self, X: Any) -> NDArray[np.float64]:
@@ -49,19 +49,25 @@ class Model:
         return best.astype(np.intp)
 
     def _scored(self, X: Any) -> Iterator[tuple[slice, NDArray[np.float64]]]:
-        """Yield ranges of rows and the scores there, (k, rows); never all columns at once."""
-        whole = None
-        if isinstance(X, np.ndarray):
-            whole = self.features.on_input(self.coef, X.shape[1])
-        coef = self.coef if whole is None else whole
-        a_row = 8 * max(1, coef.shape[1])
+        """Yield ranges of rows and the scores there, (k, rows); never all columns at once.
+
+        Columns of X are read in the order of X, so that rows without the others, whose columns
+        need no copy, have the same scores to the last bit.
+        """
+        features, weights, all_of_X = self.features, self.weights, False
+        if (columns_in := features.input_columns) is not None:
+            order = np.argsort(columns_in, kind="stable")
+            features, weights = ColumnFeatures(columns_in[order]), weights[:, order]
+            every = np.arange(X.shape[1])
+            all_of_X = isinstance(X, np.ndarray) and np.array_equal(features.ids, every)
+        a_row = 8 * max(1, weights.shape[1])
         step = max(1, min(max(CHUNK_ROWS, CHUNK_BYTES // a_row), MOST_BYTES // a_row))
         if X.shape[0] > step and hasattr(X, "tocsr"):
             X = X.tocsr()
         for start in range(0, X.shape[0], step):
             rows = slice(start, start + step)
-            columns = self.features.columns(X[rows]) if whole is None else X[rows]
+            columns = np.ascontiguousarray(X[rows]) if all_of_X else features.columns(X[rows])
             # Converted first: NumPy's own conversion of a transposed matrix is slow.
-            scores: NDArray[np.float64] = coef @ columns.astype(np.float64, copy=False).T
+            scores: NDArray[np.float64] = weights @ columns.astype(np.float64, copy=False).T
             scores += self.intercept[:, None]
             yield rows, scores

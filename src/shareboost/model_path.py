@@ -50,6 +50,8 @@ class ModelPath(ABC):
     scales: NDArray[np.float64]
     input_names: Sequence[str]  # of X's columns
     n_atoms: int  # of the pool
+    n_rows: int | None = None  # trained on, where known
+    stop_reason: Any  # why there are no more models
 
     @abstractmethod
     def __len__(self) -> int:
@@ -116,14 +118,14 @@ class ModelPath(ABC):
     def weights(
         self, step: Step, columns: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the coefficients and intercepts of a step, whose columns are at those places."""
+        """Return the weights and intercepts of a step, whose columns are at those places."""
         W = step.W
         with np.errstate(over="ignore", invalid="ignore"):  # a fit checks what it keeps
-            coef = W[:, int(self.intercept) :] / self.scales[columns]
-            intercept = -coef @ self.centers[columns]
+            weights = W[:, int(self.intercept) :] / self.scales[columns]
+            intercept = -weights @ self.centers[columns]
         if self.intercept:
             intercept += W[:, 0]
-        return coef, intercept
+        return weights, intercept
 
     def places(self, atoms: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return where the atoms, and where their columns, are in ``features``."""

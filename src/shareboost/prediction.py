@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import ClassifierMixin, TransformerMixin
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from .answers import (
     StepWeights,
@@ -22,25 +22,19 @@ from .answers import (
     log_softmax,
     softmax,
 )
+from .feature_selector import FeatureSelector
 from .frames import labelled
+from .input_columns import columns_read
 from .inputs import backend_of, input_of
-from .model import Model
 from .model_path import ModelPath, Step
-from .numbered_names import NumberedNames
-from .pools import Columns, Features, Groups
+from .pools import Columns, Groups
 from .pools.by_name import WithPool, known_pool, takes_nan
 
 
-class Predictor(ClassifierMixin, TransformerMixin, WithPool):
+class Predictor(ClassifierMixin, FeatureSelector, WithPool):
     """What an estimator with the attributes of ``fitted_attributes`` can do."""
 
     n_features: int | None
-    n_features_in_: int
-    classes_: NDArray[Any]
-    coef_: NDArray[np.float64]
-    intercept_: NDArray[np.float64]
-    selected_: NDArray[np.intp]
-    path_: ModelPath
 
     def decision_function(self, X: Any) -> Any:
         """Return the scores, (n_samples, n_classes).
@@ -122,17 +116,17 @@ class Predictor(ClassifierMixin, TransformerMixin, WithPool):
         return labelled(found, X, self.classes_, partial(self.path_.names, self.selected_))
 
     def transform(self, X: Any) -> Any:
-        """Return the columns of the chosen atoms, (n_samples, n_columns), in the order chosen."""
-        return self._answered("transform", X)
+        """Return the columns of the chosen features.
 
-    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> NDArray[Any]:
-        """Return the names of the chosen columns, in the order chosen."""
-        model = self._model()
-        if input_features is None and not hasattr(self, "feature_names_in_"):
-            names: Sequence[str] = NumberedNames(self.n_features_in_)
-        else:
-            names = _check_feature_names_in(self, input_features)
-        return np.asarray(model.features.names(names), dtype=object)
+        Columns of X, alone or in groups, stay in the order of X, as selectors of scikit-learn
+        keep them: ``X[:, get_support()]``. The columns of other features are in the order chosen,
+        that of ``selected_`` and ``weights_``.
+
+        Returns
+        -------
+        array of shape (n_samples, n_columns)
+        """
+        return self._answered("transform", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on X: the weighted share of labels that ``predict`` tells.
@@ -167,28 +161,46 @@ class Predictor(ClassifierMixin, TransformerMixin, WithPool):
         shorter.__dict__.update(fitted_attributes(self, self.classes_, path, path.step(t)))
         return shorter
 
+    def reduced(self) -> Self:
+        """Return the same classifier for rows that have the columns it reads alone.
+
+        These are ``columns_``, in the order of X: ``clf.reduced().predict(X[:, clf.columns_])`` is
+        ``clf.predict(X)``, and so is all else that is predicted, to the last bit. Where X had
+        names they keep theirs. A classifier that reads no column takes the first.
+
+        It has its own model and not the rounds before it: ``clf.at(t).reduced()`` is that of
+        fewer features. Its parameters are those of this classifier, but ``groups``, ``costs``,
+        ``include`` and ``exclude``, which tell of other columns, are None. Pieces and templates
+        read all columns.
+        """
+        from .reduction import reduced
+
+        return reduced(self)
+
     def save(
-        self, path: str | os.PathLike[str], *, whole_path: bool = False, overwrite: bool = False
+        self, path: str | os.PathLike[str], *, overwrite: bool = False, whole_path: bool = True
     ) -> None:
         """Write the classifier to one file, from which ``load_model`` makes it again.
 
         The file is JSON, described in docs/model-file.md; to load it runs nothing in it, and
         gives the same predictions to the last bit. ``ShareBoostCV`` comes back as the
-        ``ShareBoostClassifier`` that it chose. The rivals, and pools of your own, have no file.
+        ``ShareBoostClassifier`` that it chose, a rival as a rival of the same class and parameters
+        with its last model alone. Pools of your own have no file.
 
         Parameters
         ----------
         path : str or path-like
             The file, written whole or not at all.
-        whole_path : bool, default=False
-            Whether to keep every round, for ``at(t)``, ``staged_predict``, ``path_`` and
-            ``warm_start`` of what is loaded, or this model alone.
         overwrite : bool, default=False
             Whether a file that is there already may be replaced.
+        whole_path : bool, default=True
+            Whether to keep every round, for ``at(t)``, ``staged_predict``, ``path_`` and
+            ``warm_start`` of what is loaded, or this model alone, in a smaller file. A classifier
+            without its rounds, such as a rival, has this model alone in either case.
         """
         from .model_file import save_model
 
-        save_model(self, path, whole_path=whole_path, overwrite=overwrite)
+        save_model(self, path, overwrite=overwrite, whole_path=whole_path)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -214,49 +226,34 @@ class Predictor(ClassifierMixin, TransformerMixin, WithPool):
 
         A model with a number that is not finite is refused: an earlier fit stays.
         """
-        for name in ("coef_", "intercept_"):
+        for name in ("weights_", "_intercepts_"):
             if not np.isfinite(attributes[name]).all():
                 raise FloatingPointError(
-                    f"{name} of the fitted model is not finite: columns of X are too small or too "
-                    "large. Divide the columns of X by their largest magnitudes first."
+                    f"The {name.strip('_')} of the fitted model are not finite: columns of X are "
+                    "too small or too large. Divide the columns of X by their largest magnitudes "
+                    "first."
                 )
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.pop("levels_in_", None)
         self.__dict__.pop("cluster_", None)
         self.__dict__.update(attributes)
 
-    def _model(self) -> Model:
-        check_is_fitted(self)
-        places, _ = self.path_.places(self.selected_)
-        return Model(self.path_.features.take(places), self.coef_, self.intercept_)
-
     def _scores(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class for every row, checked, (n_samples, n_classes).
 
         Of a device's array they are a tensor there; so are those of every row and round.
         """
-        model, rows = self._model(), self._check_rows(X)
+        model, rows = self._read_model(X)
         return backend_of(rows).scores(model, rows)
 
     def _best(self, X: Any) -> Any:
         """Return the place of the highest score of every row, checked, (n_samples,)."""
-        model, rows = self._model(), self._check_rows(X)
+        model, rows = self._read_model(X)
         return backend_of(rows).best(model, rows)
-
-    def _check_rows(self, X: Any) -> Any:
-        check_is_fitted(self)
-        finite = "allow-nan" if self.path_.features.allows_nan else True
-        return input_of(X).check_rows(self, X, finite)
-
-    def _transformed(self, X: Any) -> Any:
-        """Return the columns of the chosen atoms, without any frame around them."""
-        features = self._model().features
-        rows = self._check_rows(X)
-        return backend_of(rows).transformed(features, rows)
 
     def _contributions(self, X: Any) -> Any:
         """Return what each atom adds to the scores, without any frame around it."""
-        model, rows = self._model(), self._check_rows(X)
+        model, rows = self._read_model(X)
         return decision(contributions_of(model, rows))
 
     def _staged_scores(self, X: Any) -> Iterator[Any]:
@@ -266,10 +263,10 @@ class Predictor(ClassifierMixin, TransformerMixin, WithPool):
     def _path_columns(self, X: Any) -> Any:
         """Return the columns of all atoms of the path in float64, checked, on X's device."""
         check_is_fitted(self)
-        rows = self._check_rows(X)
+        features, rows = self._read(X, self.path_.features)
         backend = backend_of(rows)
         with backend.settled():
-            return backend.wide(backend.columns(self.path_.features, rows))
+            return backend.wide(backend.columns(features, rows))
 
     def _staged_weights(self) -> Iterator[StepWeights]:
         """Yield the weights of every model of the path, by the columns of all atoms."""
@@ -295,14 +292,6 @@ ANSWERS: dict[str, Callable[[Predictor, Any], Any]] = {
 }
 
 
-def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
-    """Return the columns of X that the atoms read, in order."""
-    reads = features.reads(n_columns_in)
-    if reads is None:
-        return np.arange(n_columns_in if features.ids.size else 0)
-    return np.unique(reads.indices).astype(np.intp)
-
-
 def fitted_attributes(
     checked: Predictor, classes: NDArray[Any], path: ModelPath, step: Step
 ) -> dict[str, Any]:
@@ -317,8 +306,8 @@ def fitted_attributes(
         "classes_": classes,
         "path_": path.copy(),  # a run may go on from here without this fit
         "selected_": model.features.ids,
-        "coef_": model.coef,
-        "intercept_": model.intercept,
+        "weights_": model.weights,
+        "_intercepts_": model.intercept,
         "columns_": columns_read(model.features, checked.n_features_in_),
         "cost_": step.cost,
         "n_iter_": path.n_iter,

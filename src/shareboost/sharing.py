@@ -1,4 +1,4 @@
-"""Columns of W by feature: what each chosen feature says of each class."""
+"""Columns of W by feature and by column of X: what each says of each class, and is worth."""
 
 from __future__ import annotations
 
@@ -24,12 +24,31 @@ def sharing(path: ModelPath, step: Step) -> NDArray[np.float64]:
     ndarray of shape (atoms of the step, n_classes)
         In the order of ``step.atoms``.
     """
-    places, columns = path.places(step.atoms)
-    W = path.weights(step, columns)[0] * path.scales[columns]
-    W = W - W.mean(axis=0)
+    places, _ = path.places(step.atoms)
+    W = _by_column(path, step)
     widths = path.features.widths[places]
     starts = np.cumsum(widths) - widths
     norms = np.sqrt(np.add.reduceat(W**2, starts, axis=1)) if len(starts) else W
     signed = np.where(widths == 1, W[:, starts], norms)
     found: NDArray[np.float64] = signed.T
     return found
+
+
+def importances(path: ModelPath, step: Step, n_columns_in: int) -> NDArray[np.float64]:
+    """Return the share of each column of X in the weights of a model, (n_columns_in,).
+
+    A feature's columns count by their absolute weights of ``sharing``, summed over classes, which
+    the columns of X that they are made of divide. The shares sum to 1; all are 0 for weights of 0.
+    """
+    places, _ = path.places(step.atoms)
+    shares = path.features.take(places).shares(n_columns_in)
+    found = shares.T @ np.abs(_by_column(path, step)).sum(axis=0)
+    total = found.sum()
+    return found / total if total > 0 else found
+
+
+def _by_column(path: ModelPath, step: Step) -> NDArray[np.float64]:
+    """Return the weights of the scaled columns less their mean over classes, (k, columns)."""
+    _, columns = path.places(step.atoms)
+    W = path.weights(step, columns)[0] * path.scales[columns]
+    return W - W.mean(axis=0)

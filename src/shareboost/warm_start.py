@@ -25,8 +25,8 @@ def path_of(clf: Any, n_columns: int, classes: NDArray[Any]) -> Path | None:
     path: Path = clf.path_
     if isinstance(path, PathOfOne):
         raise ValueError(
-            "warm_start=True goes on from the rounds of an earlier fit, and this classifier was "
-            "loaded from a file without them. Save it with whole_path=True, or set "
+            "warm_start=True goes on from the rounds of an earlier fit, and this classifier is "
+            "reduced or was loaded from a file without them. Save it with whole_path=True, or set "
             "warm_start=False."
         )
     if clf.n_features is not None and clf.n_features < len(path):

@@ -94,7 +94,7 @@ def bits(clf):
         (r.atom, r.score, r.atoms, r.swaps, r.cost, r.validation, r.status, r.W.tobytes())
         for r in [clf.path_.start, *clf.path_]
     ]
-    return repr(rounds), clf.path_.stop_reason, clf.coef_.tobytes(), clf.intercept_.tobytes()
+    return repr(rounds), clf.path_.stop_reason, clf.weights_.tobytes(), clf._intercepts_.tobytes()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that it forked")

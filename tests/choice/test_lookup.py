@@ -47,7 +47,7 @@ def test_an_excluded_column_is_read_by_no_atom(problem):
 def test_atoms_of_other_pools_go_in_by_number_or_name(problem):
     X, y = problem
     plain = ShareBoostClassifier(3, pool="products").fit(X, y)
-    atom, name = int(plain.selected_[2]), plain.get_feature_names_out()[2]
+    atom, name = int(plain.selected_[2]), plain.path_.names(plain.selected_)[2]
     for include in ([atom], [name]):
         clf = ShareBoostClassifier(2, pool="products", include=include).fit(X, y)
         assert clf.selected_[0] == atom

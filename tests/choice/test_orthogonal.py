@@ -170,4 +170,4 @@ def test_classes_of_one_row_and_separable_rows_without_a_penalty_are_taken():
     X = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 3.5], [2.0, 2.0, 1.0], [2.5, 2.0, 0.0]])
     clf = ShareBoostClassifier(3, alpha=0.0).fit(X, ["a", "b", "c", "c"])
     assert clf.score(X, ["a", "b", "c", "c"]) == 1.0
-    assert np.isfinite(clf.coef_).all()
+    assert np.isfinite(clf.weights_).all()

@@ -230,7 +230,7 @@ def test_trials_leave_no_trace_in_the_run(digits):
     X, y = digits
     plain = ShareBoostClassifier(6, rule="gradient").fit(X, y)
     tried = ShareBoostClassifier(6, rule="column", shortlist=1).fit(X, y)
-    assert np.array_equal(tried.coef_, plain.coef_)
+    assert np.array_equal(tried.weights_, plain.weights_)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -99,7 +99,7 @@ def test_the_path_of_a_run_with_swaps_predicts_round_by_round(digits):
         shorter = clf.at(t)
         assert np.allclose(shorter.decision_function(X), decision)
         assert np.array_equal(shorter.selected_, clf.path_.rounds[t - 1].atoms)
-        assert np.array_equal(shorter.transform(X), X[:, shorter.selected_])
+        assert np.array_equal(shorter.transform(X), X[:, np.sort(shorter.selected_)])
     frame = clf.path_.to_frame()
     assert frame["swaps"].tolist() == [round_.swaps for round_ in clf.path_.rounds]
     assert frame["atoms"].iloc[-1] == tuple(clf.selected_)
@@ -113,7 +113,7 @@ def test_a_warm_start_goes_on_after_swaps_as_one_longer_run(digits):
     for one, two in zip(clf.path_.rounds, whole.path_.rounds, strict=True):
         assert one.atoms == two.atoms
         assert np.array_equal(one.W, two.W)
-    assert np.array_equal(clf.coef_, whole.coef_)
+    assert np.array_equal(clf.weights_, whole.weights_)
 
 
 def test_owned_atoms_never_go(digits):
@@ -207,7 +207,7 @@ def test_a_run_that_goes_on_knows_only_the_atoms_of_its_rounds():
         whole = ShareBoostClassifier(9, swap=True).fit(X, y)
         assert np.array_equal(parts.path_.features.ids, whole.path_.features.ids)
         for t in range(10):
-            assert np.array_equal(parts.at(t).coef_, whole.at(t).coef_)
+            assert np.array_equal(parts.at(t).weights_, whole.at(t).weights_)
 
 
 def test_a_plain_run_that_had_ended_and_goes_on_never_shortens_a_round():

@@ -38,7 +38,7 @@ def test_series_and_dicts_are_taken_by_name_in_any_order(problem):
         assert np.array_equal(clf.selected_, truth.selected_)
     for turned in (groups[::-1], groups[::-1].to_dict()):
         clf = ShareBoostClassifier(2, groups=turned).fit(frame, y)
-        assert np.array_equal(clf.coef_, whole.coef_)
+        assert np.array_equal(clf.weights_, whole.weights_)
     plain = ShareBoostClassifier(4, costs=pd.Series(costs.to_numpy())).fit(X, y)
     assert np.array_equal(plain.path_.costs, truth.path_.costs)
 

@@ -24,7 +24,7 @@ def test_the_model_is_the_one_that_python_fits(run, folder, iris, tmp_path):
     assert found.exit_code == 0
     own = ShareBoostClassifier(3).fit(*iris)
     loaded = load_model(tmp_path / "m.json")
-    assert np.array_equal(loaded.coef_, own.coef_)
+    assert np.array_equal(loaded.weights_, own.weights_)
     assert list(loaded.feature_names_in_) == list(own.feature_names_in_)
     assert len(loaded.path_) == 3
     assert loaded.classes_.tolist() == own.classes_.tolist()
@@ -34,7 +34,7 @@ def test_it_ends_with_features_errors_and_the_place_of_the_model(run, folder, ir
     path = tmp_path / "m.json"
     found = run("fit", folder / "iris.csv", "--target", "species", "--features", 2, "--out", path)
     clf = load_model(path)
-    assert ", ".join(clf.get_feature_names_out()) in found.stdout
+    assert ", ".join(clf.path_.names(clf.selected_)) in found.stdout
     assert f"{1 - clf.score(*iris):.2%} of 150 training rows" in found.stdout
     assert f"The model is in {path}." in found.stdout
     assert found.stderr == ""  # hints and bars are for terminals
@@ -81,7 +81,7 @@ def test_cross_validation_chooses_as_python_does(run, folder, iris, tmp_path):
     )
     own = ShareBoostCV(4).fit(*iris)
     assert f"chose {own.best_n_features_} features" in found.stdout
-    assert np.array_equal(load_model(tmp_path / "m.json").coef_, own.coef_)
+    assert np.array_equal(load_model(tmp_path / "m.json").weights_, own.weights_)
 
 
 def test_rows_held_out_of_cross_validation_measure_every_round(run, iris_frame, iris, tmp_path):
@@ -149,7 +149,7 @@ def test_included_features_come_first_and_excluded_and_dropped_ones_never(run, f
         *("--exclude", "petal_width", "--drop", "petal_length", "--out", tmp_path / "m.json"),
     )
     clf = load_model(tmp_path / "m.json")
-    names = clf.get_feature_names_out().tolist()
+    names = clf.path_.names(clf.selected_)
     assert names[0] == "sepal_width"
     assert "petal_width" not in names
     assert "petal_length" not in clf.feature_names_in_
@@ -162,7 +162,7 @@ def test_columns_of_text_become_columns_of_0_and_1(text_model, iris_frame):
     for level in ("blue, light", "green", "red"):
         X[f"colour={level}"] = (iris_frame["colour"] == level).astype(float)
     own = ShareBoostClassifier(4, include=[f"colour={t}" for t in ("blue, light", "green", "red")])
-    assert np.array_equal(own.fit(X, iris_frame["species"]).coef_, clf.coef_)
+    assert np.array_equal(own.fit(X, iris_frame["species"]).weights_, clf.weights_)
     assert clf.levels_in_[-1] == ("colour", "red")
 
 

@@ -32,7 +32,7 @@ def test_templates_take_their_options(run, images, tmp_path):
     own = ShareBoostClassifier(2, pool=pool).fit(X, y)
     clf = load_model(tmp_path / "m.json")
     assert clf.selected_.tolist() == own.selected_.tolist()
-    assert np.array_equal(clf.coef_, own.coef_)
+    assert np.array_equal(clf.weights_, own.weights_)
 
 
 @pytest.mark.parametrize(

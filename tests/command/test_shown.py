@@ -17,7 +17,7 @@ from shareboost import ShareBoostClassifier, load_model
 def test_the_table_of_rounds_is_the_path(run, model):
     clf = load_model(model)
     rows = list(csv.DictReader(io.StringIO(run("path", model, "--csv").stdout)))
-    assert [row["feature"] for row in rows] == clf.get_feature_names_out().tolist()
+    assert [row["feature"] for row in rows] == clf.path_.names(clf.selected_)
     assert [float(row["loss"]) for row in rows] == clf.path_.losses.tolist()
     errors = 1 - clf.path_.validation_scores
     assert [float(row["held-out error"]) for row in rows] == errors.tolist()
@@ -82,7 +82,7 @@ def test_what_a_swapped_in_feature_saved_is_that_of_the_report(run, swapped):
     clf, path, X, y = swapped
     lines = [line.split() for line in run("explain", path).stdout.splitlines()[1:-1]]
     saved = {f["name"]: f["loss_saved"] for f in report_data(clf, X, y)["features"]}
-    assert [line[1] for line in lines] == clf.get_feature_names_out().tolist()
+    assert [line[1] for line in lines] == clf.path_.names(clf.selected_)
     for line in lines:
         assert float(line[2]) == pytest.approx(saved[line[1]], abs=1e-4)
 

@@ -71,7 +71,7 @@ def test_more_features_cost_more(fitted_model):
 
 def test_a_model_without_its_path_has_its_own_costs_alone(fitted_model, tmp_path):
     clf = fitted_model("columns")
-    clf.save(tmp_path / "model.json")
+    clf.save(tmp_path / "model.json", whole_path=False)
     report = cost_report(load_model(tmp_path / "model.json"))
     whole = cost_report(clf)
     assert report.n_features.tolist() == [whole.n_features[-1]]

@@ -31,8 +31,9 @@ def test_a_module_answers_as_its_model(name, fitted_model, digits, tmp_path):
     rows = X[:20].astype(np.float32)
     exports = ("features", "featureNames", "inputNames")
     ((values, names, inputs),) = answers([to_js(clf)], rows, tmp_path, *exports)
-    np.testing.assert_allclose(values, clf.transform(rows), rtol=1e-5, atol=1e-5)
-    assert names == list(clf.get_feature_names_out())
+    features = clf._model().features
+    np.testing.assert_allclose(values, features.columns(rows), rtol=1e-5, atol=1e-5)
+    assert names == features.names(clf.path_.input_names)
     assert inputs == [f"x{j}" for j in range(64)]
 
 
@@ -98,7 +99,7 @@ def test_strings_cannot_leave_their_quotes(tmp_path):
     ((classes, inputs, names, predicted),) = answers([module], X, tmp_path, *exports)
     assert classes == list(clf.classes_)
     assert inputs == SPITEFUL
-    assert names == list(clf.get_feature_names_out())
+    assert names == clf._model().features.names(clf.path_.input_names)
     assert predicted == list(clf.predict(X.astype(np.float32)))
 
 

@@ -34,9 +34,9 @@ def exercise(clf, thoroughly):
     if not thoroughly:
         return
     assert clf.decision_function(X).shape == ((3,) if n_classes == 2 else (3, n_classes))
-    assert clf.transform(X).shape == (3, clf.coef_.shape[1])
+    assert clf.transform(X).shape == (3, clf._features_out().n_columns)
     if n_inputs < 1000:
-        assert len(clf.get_feature_names_out()) == clf.coef_.shape[1]
+        assert len(clf.get_feature_names_out()) == clf._features_out().n_columns
     assert len(list(clf.staged_predict(X))) == len(clf.path_)
     assert len(clf.path_.to_frame()) == len(clf.path_)
     alone = isinstance(clf.path_, PathOfOne)

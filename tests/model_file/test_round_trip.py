@@ -157,7 +157,7 @@ def test_a_loaded_classifier_goes_on_from_its_path(tmp_path):
     long = ShareBoostClassifier(6, swap=True).fit(X, Y)
     further = loaded.set_params(n_features=6).fit(X, Y)
     np.testing.assert_array_equal(further.selected_, long.selected_)
-    np.testing.assert_array_equal(further.coef_, long.coef_)
+    np.testing.assert_array_equal(further.weights_, long.weights_)
 
 
 def test_a_clone_of_a_loaded_classifier_fits_as_the_saved_one_did(tmp_path):

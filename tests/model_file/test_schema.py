@@ -10,7 +10,16 @@ from model_files import changed, document_of
 from mutated_files import documents
 
 from shareboost import ShareBoostClassifier
-from shareboost.model_file import features, file_schema, inputs, parameters, paths, reader, rounds
+from shareboost.model_file import (
+    features,
+    file_schema,
+    inputs,
+    kinds,
+    parameters,
+    paths,
+    reader,
+    rounds,
+)
 from shareboost.model_file.text import FORMAT, VERSION
 from shareboost.model_file.writer import content_of
 from shareboost.penalties import SmoothL1
@@ -53,7 +62,7 @@ def test_saved_files_of_every_way_to_fit_are_valid(settings):
 
 def test_the_schema_and_the_reader_take_the_same_keys():
     own = SCHEMA["$defs"]
-    assert SCHEMA["properties"].keys() - {"format", "version", "crc32"} == set(reader.KEYS)
+    assert SCHEMA["properties"].keys() - {"format", "version", "crc32"} == {*reader.KEYS, kinds.KEY}
     assert SCHEMA["properties"]["model"]["properties"].keys() == set(reader.MODEL_KEYS)
     assert SCHEMA["properties"]["training"]["properties"].keys() == set(paths.TRAINING_KEYS)
     assert own["path"]["properties"].keys() == set(paths.PATH_KEYS)

@@ -188,7 +188,7 @@ def test_lessons_come_before_the_choice(letters):
     assert clf.path_.n_atoms == 5 * 4  # the five learned templates, under all masks
     assert np.unique(clf.selected_ // 4).size == 4  # but each is chosen under its own alone
     again = recipe.fit(letters.X_train, letters.y_train, 0, None)
-    np.testing.assert_array_equal(clf.coef_, again.coef_)
+    np.testing.assert_array_equal(clf.weights_, again.weights_)
 
 
 def test_multiply_adds_are_those_of_every_template_mask_and_weight(letters):

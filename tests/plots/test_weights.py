@@ -20,7 +20,7 @@ def clf(wine):
 
 def test_weights_are_those_of_columns_in_deviations(clf, wine):
     drawn = plot_sharing(clf, relative=False).images[0].get_array()
-    W = clf.coef_.T * wine[0][clf.get_feature_names_out()].std(ddof=0).to_numpy()[:, None]
+    W = clf.weights_.T * wine[0][clf.path_.names(clf.selected_)].std(ddof=0).to_numpy()[:, None]
     np.testing.assert_allclose(drawn, W - W.mean(axis=1, keepdims=True), rtol=1e-2)
 
 
@@ -35,7 +35,7 @@ def test_every_feature_is_over_its_largest_weight(clf):
 def test_features_and_classes_are_named(clf):
     ax = plot_sharing(clf, n_features=3)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == list(
-        clf.get_feature_names_out()[:3]
+        clf.path_.names(clf.selected_)[:3]
     )
     assert [tick.get_text() for tick in ax.get_xticklabels()] == ["0", "1", "2"]
 

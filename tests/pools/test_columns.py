@@ -9,7 +9,6 @@ from naive import scale_of
 from pairs import covering
 
 from shareboost.pools import Columns
-from shareboost.pools.columns import ColumnFeatures
 
 ALL = slice(0, 9)
 
@@ -138,14 +137,6 @@ def test_columns_of_any_magnitude_score_alike(make, scale, unit):
 def test_float32_columns_that_differ_by_a_few_roundings_vary():
     stamps = np.float32(1.7e9) + np.arange(20, dtype=np.float32)[:, None] * 128
     assert Columns().fit(stamps, np.ones(20)).usable_.all()
-
-
-def test_weights_of_half_the_columns_or_more_are_written_to_all_of_them():
-    X, coef = some_rows()[0], np.random.default_rng(1).normal(size=(3, 5))
-    features = Columns().fit(X).features([7, 1, 4, 0, 8])
-    assert np.allclose(X @ features.on_input(coef, 9).T, X[:, [7, 1, 4, 0, 8]] @ coef.T)
-    assert features.first(4).on_input(coef[:, :4], 9) is None
-    assert ColumnFeatures(np.arange(4)).on_input(coef[:, :4], 8).shape == (3, 8)
 
 
 @pytest.mark.parametrize("k", [3, 32, 33])

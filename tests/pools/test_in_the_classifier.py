@@ -94,9 +94,9 @@ def test_a_fit_is_the_fit_on_explicit_columns(pool, rule, make, weight, intercep
 
     atoms = explicit(pool, X_new, X[counted], weight[counted], intercept)
     A = np.vstack([atoms[atom] for atom in clf.selected_]).T
-    found = clf.transform(make(X_new))
+    found = clf._model().features.columns(make(X_new))
     assert np.allclose(found.toarray() if sp.issparse(found) else found, A, rtol=1e-4, atol=1e-3)
-    scores = A @ clf.coef_.T + clf.intercept_
+    scores = A @ clf.weights_.T + clf.intercept_
     assert np.allclose(clf.decision_function(make(X_new)), scores, rtol=1e-3, atol=1e-3)
 
 
@@ -110,8 +110,8 @@ def test_scores_on_new_rows_are_explicit_columns_times_weights(name, rows, inter
     pool = clone(POOLS_TO_TEST[name]).fit(X[:300], np.ones(300), centred=intercept)
     atoms = explicit(pool, X[300:350], X[:300], None, intercept)
     A = np.vstack([atoms[atom] for atom in clf.selected_]).T
-    new, scores = make(X[300:350]), A @ clf.coef_.T + clf.intercept_
-    found = clf.transform(new)
+    new, scores = make(X[300:350]), A @ clf.weights_.T + clf.intercept_
+    found = clf._model().features.columns(new)
     assert np.allclose(found.toarray() if sp.issparse(found) else found, A, rtol=1e-4, atol=1e-4)
     assert np.allclose(clf.decision_function(new), scores, rtol=1e-3, atol=1e-3)
     for t, staged in enumerate(clf.staged_decision_function(new), start=1):
@@ -123,12 +123,15 @@ def test_models_have_readable_names_and_can_be_pickled_and_cloned(name, data):
     X, y, R, _ = data
     clf = classifier(5, name).fit(X, y)
     names = clf.get_feature_names_out()
-    assert len(names) == len(set(names)) == clf.coef_.shape[1]
-    assert all(re.fullmatch(NAMES[name.split(",")[0]], n) for n in names), names
+    assert len(names) == len(set(names)) == clf.weights_.shape[1]
+    chosen = clf._model().features.names(clf.path_.input_names)
+    assert all(re.fullmatch(NAMES[name.split(",")[0]], n) for n in chosen), chosen
+    if clf._model().features.input_columns is None:
+        assert names.tolist() == chosen
     loaded = pickle.loads(pickle.dumps(clf))
     assert np.array_equal(loaded.decision_function(X), clf.decision_function(X))
     assert not hasattr(clf.pool, "n_atoms_")  # the parameter stays as it was
-    assert np.array_equal(clone(clf).fit(X, y).coef_, clf.coef_)
+    assert np.array_equal(clone(clf).fit(X, y).weights_, clf.weights_)
     pool = fitted(name, X)
     again = pickle.loads(pickle.dumps(pool))
     assert np.array_equal(all_scores(again, X, R, [0, 120]), all_scores(pool, X, R, [0, 120]))
@@ -146,7 +149,7 @@ def test_results_do_not_depend_on_the_number_of_threads(name, digits, monkeypatc
             found.append(classifier(5, name).fit(X, y))
     for clf in found[1:]:
         assert np.array_equal(clf.selected_, found[0].selected_)
-        assert np.array_equal(clf.coef_, found[0].coef_)
+        assert np.array_equal(clf.weights_, found[0].weights_)
 
 
 @pytest.mark.parametrize("name", ["stumps", "pieces"])
@@ -177,7 +180,7 @@ def test_warm_start_goes_on_with_the_same_atoms(name, data):
     clf = classifier(3, name, warm_start=True).fit(X, y)
     clf.set_params(n_features=6).fit(X, y)
     assert np.array_equal(clf.selected_, whole.selected_)
-    assert np.allclose(clf.coef_, whole.coef_)
+    assert np.allclose(clf.weights_, whole.weights_)
 
 
 @pytest.mark.parametrize("name", sorted(POOLS))

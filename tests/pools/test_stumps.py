@@ -102,7 +102,7 @@ def test_constant_columns_make_no_stump(problem):
     assert np.diff(Stumps().fit(X).starts_).tolist() == [0, 149, 149, 0]
     clf = ShareBoostClassifier(pool="stumps").fit(np.ones((len(y), 3)), y)
     assert clf.path_.stop_reason == StopReason.EXHAUSTED
-    assert clf.coef_.shape == (4, 0)
+    assert clf.weights_.shape == (4, 0)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def test_a_union_of_one_is_that_pool(digits):
     alone = ShareBoostClassifier(5, pool=Stumps()).fit(*digits)
     joined = ShareBoostClassifier(5, pool=Union([Stumps()])).fit(*digits)
     assert np.array_equal(alone.selected_, joined.selected_)
-    assert np.array_equal(alone.coef_, joined.coef_)
+    assert np.array_equal(alone.weights_, joined.weights_)
 
 
 def test_ties_go_to_the_earlier_pool(digits):

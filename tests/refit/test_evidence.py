@@ -135,7 +135,7 @@ def test_multiples_of_the_automatic_penalty_and_weights_of_rows_agree():
     twice = ShareBoostClassifier(4, **EXACT).fit(np.vstack([X, X]), np.tile(y, 2))
     for other in (doubled, twice):
         assert np.array_equal(other.selected_, half.selected_)
-        assert np.allclose(other.coef_, half.coef_, rtol=1e-3, atol=1e-5)
+        assert np.allclose(other.weights_, half.weights_, rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize(

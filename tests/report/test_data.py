@@ -58,7 +58,7 @@ def test_confusions_are_scikit_learns(data, clf, wine):
 
 def test_features_tell_what_their_rounds_saved(data, clf):
     path = clf.path_
-    assert [one["name"] for one in data["features"]] == list(clf.get_feature_names_out())
+    assert [one["name"] for one in data["features"]] == clf.path_.names(clf.selected_)
     assert [one["round"] for one in data["features"]] == [1, 2, 3, 4, 5]
     saved = -np.diff([path.start.loss, *path.losses])
     np.testing.assert_allclose([one["loss_saved"] for one in data["features"]], saved)
@@ -100,7 +100,7 @@ def test_the_chosen_model_need_not_be_the_last(wine):
 
 
 def test_a_model_without_its_path_has_one_entry(clf, wine, tmp_path):
-    clf.save(tmp_path / "model.json")
+    clf.save(tmp_path / "model.json", whole_path=False)
     data = report_data(load_model(tmp_path / "model.json"), *wine[2:])
     (only,) = data["models"]
     assert only["n_features"] == 5

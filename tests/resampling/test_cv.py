@@ -27,7 +27,7 @@ from shareboost import ShareBoostClassifier, ShareBoostCV
 from shareboost.progress import RoundsBar
 from shareboost.resampling.cv import LEFT_OUT, OWN
 
-FITTED = ("classes_", "coef_", "intercept_", "selected_", "n_iter_", "n_features_in_")
+FITTED = ("classes_", "weights_", "intercept_", "selected_", "n_iter_", "n_features_in_")
 
 
 def naive_curves(clf, X, y, splits, scorer, weight=None):
@@ -136,7 +136,7 @@ def test_groups_of_columns_go_to_the_classifier(problem):
     clf = ShareBoostCV(3, cv=GroupKFold(3), groups=columns)
     clf.fit(X, y, groups=np.arange(len(y)) % 3)
     assert clf.groups_.tolist() == ["a", "b", "c", "d"]
-    assert clf.coef_.shape == (4, 3 * clf.best_n_features_)
+    assert clf.weights_.shape == (4, 3 * clf.best_n_features_)
 
 
 def test_any_iterable_of_splits_will_do(problem):
@@ -197,7 +197,7 @@ def test_weights_count_in_training_and_in_scoring(problem, scoring):
     truth = naive_curves(ShareBoostClassifier(4), X, y, folds.split(X, y), scorer, weight)
     assert np.allclose(curves_of(clf), truth)
     plain = ShareBoostClassifier(clf.best_n_features_).fit(X, y, weight)
-    assert np.array_equal(clf.coef_, plain.coef_)
+    assert np.array_equal(clf.weights_, plain.weights_)
 
 
 def test_every_kind_of_input_gives_the_same(problem):
@@ -243,7 +243,7 @@ def test_jobs_change_nothing(problem):
         with parallel_config(backend):
             two = ShareBoostCV(4, cv=3, n_jobs=2).fit(X, y)
         assert np.array_equal(curves_of(one), curves_of(two))
-        assert np.array_equal(one.coef_, two.coef_)
+        assert np.array_equal(one.weights_, two.weights_)
 
 
 def test_verbose_shows_folds_then_the_rounds_of_the_last_fit(problem, capsys):
@@ -279,7 +279,7 @@ def test_rows_groups_and_weights_are_routed(problem):
         pipe = make_pipeline(scaler, clf).fit(X, y, groups=groups, sample_weight=weight)
     scaled = StandardScaler().fit_transform(X)
     direct = ShareBoostCV(3, cv=GroupKFold(3)).fit(scaled, y, weight, groups=groups)
-    assert np.array_equal(pipe[-1].coef_, direct.coef_)
+    assert np.array_equal(pipe[-1].weights_, direct.weights_)
 
 
 def test_a_failed_fit_leaves_the_earlier_one():
@@ -376,7 +376,7 @@ def test_the_weight_of_the_penalty_is_chosen_with_the_number_of_features(digits)
     same = alone[alphas.index(clf.best_alpha_)]
     assert clf.best_n_features_ <= same.best_n_features_
     fitted = ShareBoostClassifier(clf.best_n_features_, alpha=clf.best_alpha_).fit(X, y)
-    assert np.array_equal(clf.coef_, fitted.coef_)
+    assert np.array_equal(clf.weights_, fitted.weights_)
 
 
 @pytest.mark.parametrize("alpha", ["auto", ["auto"], 0.1, np.array(0.1), np.array([0.1])])

@@ -130,7 +130,7 @@ def test_classes_that_look_alike_share_a_stump(search):
     clf = JointBoostClassifier(search=search, max_iter=1).fit(X, y)
     assert clf.path_.steps[-1].details["classes"] == (0, 3)
     assert clf.columns_.tolist() == [4]
-    assert len(np.unique(clf.coef_)) == 2  # the column has the form of the paper's section 2
+    assert len(np.unique(clf.weights_)) == 2  # the column has the form of the paper's section 2
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -140,7 +140,7 @@ def test_a_column_that_is_a_copy_of_an_earlier_one_is_never_chosen(digits, searc
     clf = JointBoostClassifier(6, search=search).fit(X, y)
     twice = clone(clf).fit(np.hstack([X, X, -X]), y)
     assert np.array_equal(twice.columns_, clf.columns_)
-    assert np.array_equal(twice.coef_, clf.coef_)
+    assert np.array_equal(twice.weights_, clf.weights_)
 
 
 def test_sparse_input_gives_what_dense_does(digits):
@@ -149,7 +149,7 @@ def test_sparse_input_gives_what_dense_does(digits):
     for kind in (sp.csr_array, sp.csc_matrix):
         sparse = JointBoostClassifier(8).fit(kind(X), y)
         assert np.array_equal(sparse.selected_, dense.selected_)
-        assert np.allclose(sparse.coef_, dense.coef_, atol=1e-9)
+        assert np.allclose(sparse.weights_, dense.weights_, atol=1e-9)
         assert np.array_equal(sparse.predict(kind(X)), dense.predict(X))
 
 
@@ -161,7 +161,7 @@ def test_a_weight_equals_repeated_rows(digits):
         np.repeat(X, weight, axis=0), np.repeat(y, weight)
     )
     assert np.array_equal(weighted.selected_, repeated.selected_)
-    assert np.allclose(weighted.coef_, repeated.coef_, atol=1e-9)
+    assert np.allclose(weighted.weights_, repeated.weights_, atol=1e-9)
     assert np.allclose(weighted.intercept_, repeated.intercept_, atol=1e-9)
 
 
@@ -177,7 +177,7 @@ def test_class_weights_count_as_weights(digits):
     X, y = digits
     by_class = JointBoostClassifier(5, class_weight={0: 3.0}).fit(X, y)
     by_row = JointBoostClassifier(5).fit(X, y, np.where(y == 0, 3.0, 1.0))
-    assert np.array_equal(by_class.coef_, by_row.coef_)
+    assert np.array_equal(by_class.weights_, by_row.weights_)
 
 
 def test_nan_lies_above_all_thresholds(digits):
@@ -201,7 +201,7 @@ def test_threads_do_not_matter(digits, search):
         with threadpool_limits(threads):
             fits.append(JointBoostClassifier(12, search=search).fit(X, y))
     one, two = fits
-    assert np.array_equal(one.coef_, two.coef_)
+    assert np.array_equal(one.weights_, two.weights_)
     assert np.array_equal(one.intercept_, two.intercept_)
     assert one.path_.losses.tolist() == two.path_.losses.tolist()
 
@@ -248,7 +248,7 @@ def test_more_stumps_do_not_change_the_earlier_rounds(digits):
     X, y = digits
     short, long = (JointBoostClassifier(n).fit(X, y) for n in (5, 12))
     part = long.at(5)
-    assert np.array_equal(part.coef_, short.coef_)
+    assert np.array_equal(part.weights_, short.weights_)
     assert np.array_equal(part.intercept_, short.intercept_)
     assert part.path_.stop_reason == short.path_.stop_reason == StopReason.N_FEATURES
     assert part.path_.losses.tolist() == short.path_.losses.tolist()
@@ -286,7 +286,7 @@ def test_constant_columns_leave_the_start_alone():
     clf = JointBoostClassifier().fit(np.ones((6, 2)), [0, 0, 1, 1, 1, 1])
     assert clf.path_.stop_reason == StopReason.EXHAUSTED
     assert len(clf.path_) == 1
-    assert clf.coef_.shape == (2, 0)
+    assert clf.weights_.shape == (2, 0)
     assert clf.columns_.size == 0
     assert np.allclose(clf.predict_proba(np.ones((3, 2))), 0.5)
 
@@ -322,7 +322,7 @@ def test_a_pickled_classifier_predicts_the_same(digits):
     clf = JointBoostClassifier(10).fit(X, y)
     back = pickle.loads(pickle.dumps(clf))
     assert np.array_equal(back.decision_function(X), clf.decision_function(X))
-    assert np.array_equal(back.at(4).coef_, clf.at(4).coef_)
+    assert np.array_equal(back.at(4).weights_, clf.at(4).weights_)
 
 
 def test_an_interrupt_leaves_the_finished_rounds(digits, monkeypatch):

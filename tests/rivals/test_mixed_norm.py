@@ -88,7 +88,7 @@ def test_minima_over_every_pool_meet_their_conditions(name, digits):
         missed = violation(Z, y, np.ones(150), W, step.W[:, 0], norm, alphas, groups=groups)
         assert missed <= 1.1e-6
     assert len(clf.selected_) > 0
-    assert clf.transform(X).shape[1] == clf.coef_.shape[1]
+    assert clf.transform(X).shape[1] == clf.weights_.shape[1]
 
 
 @pytest.mark.parametrize(("norm", "make"), [("linf1", sp.csr_array), ("l21", sp.csc_array)])
@@ -123,7 +123,7 @@ def test_results_are_the_same_bits_for_any_number_of_threads(norm, pool, digits,
     for threads in (1, 2):
         with threadpool_limits(threads):
             found.append(MixedNormClassifier(norm, pool=pool, path=4, path_ratio=0.3).fit(X, y))
-    assert np.array_equal(found[0].coef_, found[1].coef_)
+    assert np.array_equal(found[0].weights_, found[1].weights_)
     assert np.array_equal(found[0].intercept_, found[1].intercept_)
 
 
@@ -146,14 +146,14 @@ def test_whole_weights_are_repeats_and_class_weights_weights(problem):
     assert np.allclose(weighted.decision_function(X), repeated.decision_function(X), atol=1e-3)
     by_class = MixedNormClassifier(path=5, class_weight={0: 3.0}).fit(X, y)
     by_row = MixedNormClassifier(path=5).fit(X, y, sample_weight=np.where(y == 0, 3.0, 1.0))
-    assert np.array_equal(by_class.coef_, by_row.coef_)
+    assert np.array_equal(by_class.weights_, by_row.weights_)
 
 
 @both_norms
 def test_two_classes_have_weights_of_opposite_signs(problem, norm):
     X, y = problem
     clf = MixedNormClassifier(norm, path=6).fit(X, y > 1)
-    assert np.allclose(clf.coef_[0], -clf.coef_[1], atol=1e-5)
+    assert np.allclose(clf.weights_[0], -clf.weights_[1], atol=1e-5)
     assert clf.decision_function(X).shape == (150,)
 
 
@@ -240,5 +240,5 @@ def test_pieces_are_penalised_whole(digits):
     X, y = digits[0][:200], digits[1][:200]
     clf = MixedNormClassifier("l21", pool=Pieces(8, 3), path=4, path_ratio=0.5).fit(X, y)
     widths = clf.path_.features.widths
-    assert clf.coef_.shape == (10, widths.sum())
+    assert clf.weights_.shape == (10, widths.sum())
     assert (widths == 65).all()

@@ -36,7 +36,7 @@ def test_alphas_are_evenly_spaced_or_as_given(problem, norm):
     assert np.allclose(alphas, alphas[0] * 0.1 ** np.linspace(0, 1, 5))
     given_back = MixedNormClassifier(norm, path=alphas[:0:-1]).fit(X, y)
     assert [step.details["alpha"] for step in given_back.path_] == alphas
-    assert np.allclose(given_back.coef_, clf.coef_, atol=1e-4)
+    assert np.allclose(given_back.weights_, clf.weights_, atol=1e-4)
     alone = MixedNormClassifier(norm, alpha=alphas[-1], path=7).fit(X, y)
     assert [step.details["alpha"] for step in alone.path_] == [alphas[0], alphas[-1]]
     assert set(alone.selected_) == set(clf.selected_)
@@ -93,7 +93,7 @@ def test_one_alpha_has_as_many_features_as_it_needs(problem):
     X, y = problem
     clf = MixedNormClassifier(alpha=0.05, n_features=1).fit(X, y)
     assert len(clf.selected_) > 1
-    assert np.array_equal(clf.coef_, MixedNormClassifier(alpha=0.05).fit(X, y).coef_)
+    assert np.array_equal(clf.weights_, MixedNormClassifier(alpha=0.05).fit(X, y).weights_)
 
 
 @both_norms
@@ -201,7 +201,7 @@ def test_an_interrupt_keeps_the_finished_steps(problem, monkeypatch):
 def test_an_interrupt_before_any_feature_leaves_an_earlier_fit(problem, monkeypatch):
     X, y = problem
     clf = MixedNormClassifier(alpha=0.05).fit(X, y)
-    before = clf.coef_
+    before = clf.weights_
 
     def interrupted(*arguments):
         raise KeyboardInterrupt
@@ -209,7 +209,7 @@ def test_an_interrupt_before_any_feature_leaves_an_earlier_fit(problem, monkeypa
     monkeypatch.setattr(ActiveAtoms, "at", interrupted)
     with pytest.raises(KeyboardInterrupt):
         clf.set_params(alpha=0.01).fit(X, y)
-    assert clf.coef_ is before
+    assert clf.weights_ is before
 
 
 def test_paths_that_are_not_alphas_are_refused(problem):

@@ -93,7 +93,7 @@ def test_without_a_margin_every_class_is_logistic_regression(problem, solver):
         assert sorted(own_atoms(clf, q)) == list(range(12))
         peer = LogisticRegression(C=1 / (2 * alpha * len(y)), tol=1e-10, max_iter=5000)
         peer.fit(X, y == q)
-        assert np.allclose(clf.coef_[q, order], peer.coef_[0], atol=1e-4)
+        assert np.allclose(clf.weights_[q, order], peer.coef_[0], atol=1e-4)
         assert clf.intercept_[q] == pytest.approx(peer.intercept_[0], abs=1e-4)
         sigmoids.append(peer.predict_proba(X)[:, 1])
     expected = np.array(sigmoids).T
@@ -127,7 +127,7 @@ def test_classes_take_turns_and_one_without_gain_is_passed_over():
     assert 1 not in classes[3:]
     assert classes[3:] == [0, 2] * (len(classes[3:]) // 2) + [0] * (len(classes[3:]) % 2)
     assert own_atoms(clf, 1) == [5]
-    assert (np.delete(clf.coef_[1], clf.selected_ == 5) == 0).all()
+    assert (np.delete(clf.weights_[1], clf.selected_ == 5) == 0).all()
 
 
 @settings(max_examples=10)
@@ -151,7 +151,7 @@ def test_the_budget_is_spent_exactly_and_never_exceeded(seed, k, n_features, spe
         assert turns(longer)[len(turns(clf))][1] not in first
     for q in range(k):
         assert len(own_atoms(clf, q)) == len(set(own_atoms(clf, q)))
-        assert set(clf.selected_[clf.coef_[q] != 0]) <= set(own_atoms(clf, q))
+        assert set(clf.selected_[clf.weights_[q] != 0]) <= set(own_atoms(clf, q))
 
 
 @both_spends
@@ -168,7 +168,7 @@ def test_two_classes_mirror_each_other(problem):
     X, y = problem
     clf = OneVsRestGreedyClassifier(4).fit(X, y > 1)
     assert own_atoms(clf, 0) == own_atoms(clf, 1)
-    assert np.array_equal(clf.coef_[0], -clf.coef_[1])
+    assert np.array_equal(clf.weights_[0], -clf.weights_[1])
     decision = clf.decision_function(X)
     assert decision.shape == (150,)
     assert np.allclose(clf.predict_proba(X)[:, 1], expit(decision / 2))
@@ -205,7 +205,7 @@ def test_the_smooth_norms_are_one_norm_for_one_class(problem):
     X, y = problem
     one, two = (exact(5, penalty=penalty).fit(X, y) for penalty in ("l1", "linf1"))
     assert turns(one) == turns(two)
-    assert np.allclose(one.coef_, two.coef_, atol=1e-4)
+    assert np.allclose(one.weights_, two.weights_, atol=1e-4)
 
 
 @every_pool
@@ -213,10 +213,10 @@ def test_every_pool_gives_models_of_its_columns(name, digits):
     X, y = digits[0][:200], digits[1][:200]
     clf = OneVsRestGreedyClassifier(6, pool=POOLS_TO_TEST[name], alpha=1e-3, tol=1e-3).fit(X, y)
     assert len(clf.selected_) == 6
-    columns = clf.transform(X)
-    assert columns.shape[1] == clf.coef_.shape[1] == len(clf.get_feature_names_out())
+    columns = clf._model().features.columns(X)
+    assert columns.shape[1] == clf.weights_.shape[1] == len(clf.get_feature_names_out())
     scores = clf.decision_function(X)
-    assert np.allclose(scores, columns @ clf.coef_.T + clf.intercept_, rtol=1e-3, atol=1e-3)
+    assert np.allclose(scores, columns @ clf.weights_.T + clf.intercept_, rtol=1e-3, atol=1e-3)
     sign = np.where(y[:, None] == clf.classes_, 1.0, -1.0)
     loss = np.logaddexp(0.0, 1.0 - sign * scores).mean()
     assert clf.path_.losses[-1] == pytest.approx(loss, rel=1e-3)
@@ -234,7 +234,7 @@ def test_results_are_the_same_bits_for_any_number_of_threads(pool, digits, monke
             clf = OneVsRestGreedyClassifier(5, pool=pool, alpha=1e-3, tol=1e-3)
             found.append(clf.fit(X, y))
     assert turns(found[0]) == turns(found[1])
-    assert np.array_equal(found[0].coef_, found[1].coef_)
+    assert np.array_equal(found[0].weights_, found[1].weights_)
     assert np.array_equal(found[0].intercept_, found[1].intercept_)
 
 
@@ -255,11 +255,11 @@ def test_a_class_without_weight_is_known_and_adds_nothing(problem, spend):
     clf = OneVsRestGreedyClassifier(5, spend=spend).fit(X, y, sample_weight=weight)
     assert clf.classes_.tolist() == [0, 1, 2, 3]
     assert own_atoms(clf, 2) == []
-    assert (clf.coef_[2] == 0).all()
+    assert (clf.weights_[2] == 0).all()
     assert 2 not in clf.predict(X)
     without = OneVsRestGreedyClassifier(5, spend=spend).fit(X[y != 2], y[y != 2])
     assert clf.selected_.tolist() == without.selected_.tolist()
-    assert np.allclose(clf.coef_[[0, 1, 3]], without.coef_)
+    assert np.allclose(clf.weights_[[0, 1, 3]], without.weights_)
 
 
 def test_without_an_intercept_a_class_without_weight_is_still_never_predicted(problem):
@@ -283,7 +283,7 @@ def test_class_weights_are_weights_of_rows(problem):
     one = exact(5, class_weight=of_class).fit(X, y)
     two = exact(5).fit(X, y, sample_weight=[of_class[label] for label in y])
     assert turns(one) == turns(two)
-    assert np.allclose(one.coef_, two.coef_)
+    assert np.allclose(one.weights_, two.weights_)
 
 
 def test_whole_weights_are_repeats(problem):
@@ -292,7 +292,7 @@ def test_whole_weights_are_repeats(problem):
     weighted = exact(5).fit(X, y, sample_weight=times)
     repeated = exact(5).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     assert turns(weighted) == turns(repeated)
-    assert np.allclose(weighted.coef_, repeated.coef_, atol=1e-4)
+    assert np.allclose(weighted.weights_, repeated.weights_, atol=1e-4)
 
 
 def test_without_candidates_that_vary_the_majority_is_left(problem):

@@ -107,7 +107,7 @@ def fitted(
         else:
             clf.fit(X, rows.y, eval_set=evaluation)
     except KeyboardInterrupt:
-        if not hasattr(clf, "coef_"):
+        if not hasattr(clf, "weights_"):
             return None
         interrupted = True
     except ValueError as error:

@@ -51,7 +51,7 @@ def to_js(
         Where the file cannot be written. What was there stays.
     """
     plan = plan_of(model)
-    names = [str(name) for name in model.get_feature_names_out()]
+    names = [str(name) for name in model._model().features.names(model.path_.input_names)]
     text = "\n".join(_sections(plan, names, sigmoid_slope(model)))
     if path is not None:
         write_whole(path, text.encode("ascii"), overwrite)

@@ -81,9 +81,9 @@ def plan_of(model: Any) -> Plan:
         model.n_features_in_,
         path.input_names,
         parts,
-        model.coef_,
+        model.weights_,
         offsets,
-        model.intercept_ + model.coef_ @ offsets,
+        model._intercepts_ + model.weights_ @ offsets,
     )
 
 
@@ -94,15 +94,15 @@ def _offsets(model: Predictor, columns: NDArray[np.intp], plain: list[Places]) -
     agree with the weights: right centres leave an intercept of about the size of the weights of
     the scaled columns.
     """
-    path, coef = model.path_, model.coef_
+    path, weights = model.path_, model.weights_
     scales = path.scales[columns]
     offsets = np.zeros(columns.size)
     for some in plain:
         centers = path.centers[columns[some]]
         offsets[some] = np.where(np.abs(centers) > FAR * np.abs(scales[some]), centers, 0.0)
     with np.errstate(over="ignore", invalid="ignore"):
-        left = np.abs(model.intercept_ + coef @ offsets)
-        agree = left <= LARGEST_INTERCEPT * (1.0 + np.abs(coef) @ np.abs(scales))
+        left = np.abs(model._intercepts_ + weights @ offsets)
+        agree = left <= LARGEST_INTERCEPT * (1.0 + np.abs(weights) @ np.abs(scales))
     return offsets if agree.all() else np.zeros(columns.size)
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..model import Model
 from ..path import Path, Round, StopReason
-from ..path_of_one import PathOfOne
+from ..path_of_one import PathOfOne, training_of
 from ..pools import Features
 from .arrays import FLOATS, to_plain
 from .fields import Fields, checked_text
@@ -55,12 +55,7 @@ def path_to_plain(path: Path, step: Round, whole: bool) -> dict[str, Any]:
 
 def training_to_plain(path: Path) -> dict[str, Any]:
     """Return what people may want to know of the run."""
-    if isinstance(path, PathOfOne):
-        told = path.training
-    else:
-        rounds = [path.start, *path]
-        late = [t for t, round_ in enumerate(rounds) if not round_.status.converged]
-        told = {"losses": path.losses, "seconds": rounds[-1].seconds, "not_converged": late}
+    told = training_of(path)
     return {"rows": path.n_rows, **told, "losses": to_plain(told["losses"], FLOATS)}
 
 
@@ -84,7 +79,7 @@ def path_from_plain(value: Any, training: Any, saved: Saved) -> Path:
         _check_alone(rounds, finished, fields["weights"], saved)
         model = saved.model
         alone = PathOfOne(start=rounds[0], rounds=rounds, **shared)
-        alone.coef, alone.intercepts = model.coef, model.intercept
+        alone.model_weights, alone.intercepts = model.weights, model.intercept
         alone.iterations, alone.training = saved.iterations, told
         return alone
     if len(rounds) < 1 + 2 * finished:

@@ -8,19 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..input_columns import columns_read
 from ..model import Model
 from ..numbered_names import NumberedNames
-from ..prediction import columns_read
+from ..path_of_one import PathOfOne
 from . import labels
 from .features import features_from_plain
 from .fields import Fields
 from .inputs import inputs_from_plain
+from .kinds import kind_from_plain
 from .parameters import parameters_from_plain
 from .paths import Saved, path_from_plain
 from .text import LARGEST_FILE, ModelFormatError, check_size, from_bytes
 
 if TYPE_CHECKING:
-    from ..classifier import ShareBoostClassifier
+    from ..prediction import Predictor
 
 KEYS = (
     *("written_by", "inputs", "classes", "groups", "features", "centers", "scales", "model"),
@@ -30,7 +32,7 @@ LONGEST_TOLD = 300  # characters of another's error, which may hold a whole valu
 MODEL_KEYS = ("chosen", "coef", "intercept", "cost", "iterations")
 
 
-def load_model(path: str | os.PathLike[str]) -> ShareBoostClassifier:
+def load_model(path: str | os.PathLike[str]) -> Predictor:
     """Return the fitted classifier in a model file.
 
     It predicts to the last bit what the saved one did. To read a file runs nothing in it, so
@@ -43,9 +45,9 @@ def load_model(path: str | os.PathLike[str]) -> ShareBoostClassifier:
 
     Returns
     -------
-    ShareBoostClassifier
+    ShareBoostClassifier or a rival
         Of the parameters that the file holds, the defaults for others. Without the whole path
-        in the file, ``at(t)`` takes its own number of features alone.
+        in the file, as of rivals, ``at(t)`` takes its own number of features alone.
 
     Raises
     ------
@@ -64,19 +66,25 @@ def load_model(path: str | os.PathLike[str]) -> ShareBoostClassifier:
         ) from None
 
 
-def model_of(content: bytes) -> ShareBoostClassifier:
+def model_of(content: bytes) -> Predictor:
     """Return the fitted classifier in the bytes of a file."""
     from ..classifier import ShareBoostClassifier
 
-    fields = Fields(from_bytes(content), "", KEYS)
-    clf = ShareBoostClassifier(
-        **parameters_from_plain(fields["parameters"], "parameters", ShareBoostClassifier)
-    )
+    document = from_bytes(content)
+    kind = kind_from_plain(document)
+    fields = Fields(document, "", KEYS)
+    clf = kind(**parameters_from_plain(fields["parameters"], "parameters", kind))
     try:
         clf._validate_params()
     except (TypeError, ValueError) as error:
         raise ModelFormatError(f"parameters are not valid: {str(error)[:LONGEST_TOLD]}") from None
-    clf._set_fitted(_fitted(fields))
+    attributes = _fitted(fields)
+    if not isinstance(clf, ShareBoostClassifier):  # rivals choose no groups and have no rounds
+        if attributes.pop("groups_") is not None:
+            raise ModelFormatError(f"groups are of no {kind.__name__}")
+        if not isinstance(attributes["path_"], PathOfOne):
+            raise ModelFormatError(f"path is whole, and the file of a {kind.__name__} has none")
+    clf._set_fitted(attributes)
     return clf
 
 
@@ -116,8 +124,8 @@ def _fitted(fields: Fields) -> dict[str, Any]:
         "classes_": classes,
         "path_": path,
         "selected_": saved.model.features.ids,
-        "coef_": saved.model.coef,
-        "intercept_": saved.model.intercept,
+        "weights_": saved.model.weights,
+        "_intercepts_": saved.model.intercept,
         "columns_": columns_read(saved.model.features, n_inputs),
         "cost_": cost,
         "n_iter_": saved.iterations,

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..files import write_whole
 from ..path import Path
-from ..path_of_one import PathOfOne
+from ..path_of_one import alone
 from . import labels
 from .arrays import FLOATS, INTEGERS, to_plain
 from .features import features_to_plain
 from .inputs import inputs_to_plain
+from .kinds import kind_of, kind_to_plain
 from .parameters import parameters_to_plain
 from .paths import path_to_plain, training_to_plain
 from .reader import model_of
 from .text import LARGEST_FILE, Document, ModelFormatError, to_bytes
 
 if TYPE_CHECKING:
-    from ..classifier import ShareBoostClassifier
+    from ..prediction import Predictor
 
 # Parameters that tell where a run keeps its rounds, not how it is made.
 LEFT_OUT = ("checkpoint",)
@@ -32,23 +31,24 @@ def save_model(
     model: Any,
     path: str | os.PathLike[str],
     *,
-    whole_path: bool = False,
     overwrite: bool = False,
+    whole_path: bool = True,
 ) -> None:
     """Write a fitted classifier to one file, from which ``load_model`` makes it again.
 
     Parameters
     ----------
-    model : ShareBoostClassifier or ShareBoostCV
+    model : ShareBoostClassifier, ShareBoostCV or a rival
         Fitted; ``clf.at(t)`` for fewer features. A ``ShareBoostCV`` comes back as the
         ``ShareBoostClassifier`` that it chose.
     path : str or path-like
         The file. Its folder must exist.
-    whole_path : bool, default=False
-        Whether every round is kept, for ``at(t)``, ``staged_predict``, ``path_`` and
-        ``warm_start`` of the loaded classifier, or the model alone.
     overwrite : bool, default=False
         Whether a file that is there already may be replaced.
+    whole_path : bool, default=True
+        Whether every round is kept, for ``at(t)``, ``staged_predict``, ``path_`` and
+        ``warm_start`` of the loaded classifier, or the model alone, in a smaller file. A
+        classifier without its rounds, such as a rival, has its model alone in either case.
 
     Raises
     ------
@@ -83,61 +83,44 @@ def content_of(model: Any, whole_path: bool) -> bytes:
 
 def _document(model: Any, whole_path: bool) -> Document:
     from .. import __version__
-    from ..classifier import ShareBoostClassifier
-    from ..resampling.cv import ShareBoostCV
 
-    if not isinstance(model, (ShareBoostClassifier, ShareBoostCV)):
-        raise TypeError(
-            f"model is a {type(model).__name__}, which a model file cannot hold: it takes a "
-            "ShareBoostClassifier or a ShareBoostCV."
-        )
+    kind = kind_of(model)
     check_is_fitted(model)
-    path: Path = model.path_
+    whole = whole_path and type(model.path_) is Path
+    path: Path = model.path_ if whole else alone(model)
     step = path.step(len(model.selected_))
-    if whole_path and isinstance(path, PathOfOne):
-        raise ValueError(
-            "whole_path=True takes a classifier with its path, and this one was loaded from a "
-            "file without it."
-        )
-    places, columns = path.places(model.selected_)
-    if not whole_path:  # the features of the model alone, in its order
-        step = replace(step, plain=None)
-        path = replace(
-            path,
-            features=path.features.take(places),
-            centers=path.centers[columns],
-            scales=path.scales[columns],
-        )
-        places = np.arange(places.size)
+    places, _ = path.places(model.selected_)
+    groups = getattr(model, "groups_", None)
     names = getattr(model, "feature_names_in_", None)
-    parameters, left_out = parameters_to_plain(_parameters(model, ShareBoostClassifier))
+    parameters, left_out = parameters_to_plain(_parameters(model, kind))
     return {
         "written_by": f"shareboost {__version__}",
+        **kind_to_plain(kind),
         "inputs": inputs_to_plain(
             model.n_features_in_,
             None if names is None else [str(name) for name in names],
             getattr(model, "levels_in_", None),
         ),
         "classes": labels.to_plain(model.classes_, "y"),
-        "groups": None if model.groups_ is None else labels.to_plain(model.groups_, "groups"),
+        "groups": None if groups is None else labels.to_plain(groups, "groups"),
         "features": features_to_plain(path.features),
         "centers": to_plain(path.centers, FLOATS),
         "scales": to_plain(path.scales, FLOATS),
         "model": {
             "chosen": to_plain(places, INTEGERS),
-            "coef": to_plain(model.coef_, FLOATS),
-            "intercept": to_plain(model.intercept_, FLOATS),
+            "coef": to_plain(model.weights_, FLOATS),
+            "intercept": to_plain(model._intercepts_, FLOATS),
             "cost": float(model.cost_),
             "iterations": int(model.n_iter_),
         },
-        "path": path_to_plain(path, step, whole_path),
+        "path": path_to_plain(path, step, whole),
         "parameters": parameters,
         "left_out": left_out,
         "training": training_to_plain(path),
     }
 
 
-def _parameters(model: Any, kind: type[ShareBoostClassifier]) -> dict[str, Any]:
+def _parameters(model: Any, kind: type[Predictor]) -> dict[str, Any]:
     """Return the parameters of the classifier that the file is to hold."""
     found = model.get_params(deep=False)
     if hasattr(model, "best_n_features_"):

@@ -43,14 +43,14 @@ class ColumnFeatures(Features):
 
     ids: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS, distinct=True)]
 
-    @property
-    def plain(self) -> NDArray[np.intp]:
-        return self.ids
-
     def columns(self, X: Any) -> Any:
         if not sp.issparse(X):
             return namespace(X).take(X, beside(X, self.ids), axis=1)
         return (X if X.format in ("csr", "csc") else X.tocsc())[:, self.ids]
+
+    @property
+    def input_columns(self) -> NDArray[np.intp]:
+        return self.ids
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [str(input_names[j]) for j in self.ids]
@@ -60,6 +60,9 @@ class ColumnFeatures(Features):
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "reads", {"places": places, "columns": self.ids}
+
+    def renumbered(self, places: NDArray[np.intp]) -> ColumnFeatures:
+        return ColumnFeatures(places[self.ids])
 
 
 class Columns(Pool):

@@ -163,8 +163,8 @@ class Features(ABC):
         return int(self.widths.sum())
 
     @property
-    def plain(self) -> NDArray[np.intp] | None:
-        """The columns of X that the atoms' columns are; None where these are computed."""
+    def input_columns(self) -> NDArray[np.intp] | None:
+        """The column of X that each of the columns is, (n_columns,); None where they are others."""
         return None
 
     @abstractmethod
@@ -177,17 +177,6 @@ class Features(ABC):
     def scratch(self, n_columns_in: int) -> int:
         """Return the bytes that ``columns`` takes for a row besides its answer, about."""
         return 40 * (n_columns_in + 1)
-
-    def on_input(self, coef: NDArray[np.float64], n_columns_in: int) -> NDArray[np.float64] | None:
-        """Return the weights of X's own columns, (k, n_columns_in), that make the same scores.
-
-        None where the atoms are no columns of X, or so few that it pays to take them out.
-        """
-        if self.plain is None or 2 * self.plain.size < n_columns_in:
-            return None
-        whole = np.zeros((coef.shape[0], n_columns_in))
-        whole[:, self.plain] = coef
-        return whole
 
     @abstractmethod
     def names(self, input_names: Sequence[str]) -> list[str]:
@@ -203,6 +192,20 @@ class Features(ABC):
         None where every atom reads every column.
         """
         return None
+
+    def shares(self, n_columns_in: int) -> sp.csr_array:
+        """Return what X's columns have of each of the columns, (n_columns, n_columns_in).
+
+        The columns that an atom reads have equal shares of it, and all shares of a column sum
+        to 1.
+        """
+        if (columns := self.input_columns) is not None:
+            return one_each(columns, n_columns_in).astype(np.float64)
+        reads = self.reads(n_columns_in)
+        if reads is None:
+            return sp.csr_array(np.full((self.n_columns, n_columns_in), 1.0 / n_columns_in))
+        equal = reads.astype(np.float64) / np.diff(reads.indptr)[:, None]
+        return sp.csr_array(equal)[np.repeat(np.arange(self.ids.size), self.widths)]
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the export primitives that compute the columns, by name, with their fields.
@@ -224,6 +227,18 @@ class Features(ABC):
                 is_list = isinstance(value, list)
                 kept[name] = [value[place] for place in places] if is_list else value[places]
         return type(self)(**kept)
+
+    def renumbered(self, places: NDArray[np.intp]) -> Self:
+        """Return the atoms for rows that have some columns of X alone, column j at ``places[j]``.
+
+        The places are those of all columns that the atoms read, and -1 for columns that are not
+        there.
+        """
+        raise TypeError(
+            f"Features of the type {type(self).__name__} read X as it was given: only those of "
+            "Columns, Stumps, Products, Pieces, Templates, Groups and Unions of them can be "
+            "computed from fewer columns."
+        )
 
     def first(self, n_atoms: int) -> Self:
         """Return the first ``n_atoms`` atoms alone."""

@@ -38,34 +38,36 @@ class GroupFeatures(Features):
         return self.sizes
 
     @property
-    def plain(self) -> NDArray[np.intp]:
+    def input_columns(self) -> NDArray[np.intp]:
         return self.column
 
     def inconsistency(self, n_columns_in: int) -> str | None:
-        n = self.plain.size
+        n = self.input_columns.size
         if (self.widths > n).any() or self.n_columns != n or self.labels.size != self.ids.size:
             return "sizes, labels and columns that do not fit"
         return None
 
     def columns(self, X: Any) -> Any:
-        return ColumnFeatures(self.plain).columns(X)
+        return ColumnFeatures(self.input_columns).columns(X)
 
     def names(self, input_names: Sequence[str]) -> list[str]:
-        return ColumnFeatures(self.plain).names(input_names)
+        return ColumnFeatures(self.input_columns).names(input_names)
 
     def atom_names(self, input_names: Sequence[str]) -> list[str]:
         return [str(label) for label in self.labels]
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
         pointers = np.cumsum([0, *self.widths])
-        ones = np.ones(self.plain.size, dtype=bool)
-        return sp.csr_array((ones, self.plain, pointers), shape=(self.ids.size, n_columns_in))
+        ones = np.ones(self.input_columns.size, dtype=bool)
+        return sp.csr_array(
+            (ones, self.input_columns, pointers), shape=(self.ids.size, n_columns_in)
+        )
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
-        return ColumnFeatures(self.plain).parts(places)
+        return ColumnFeatures(self.input_columns).parts(places)
 
     def take(self, places: NDArray[np.intp]) -> GroupFeatures:
-        members = np.split(self.plain, np.cumsum(self.widths)[:-1])
+        members = np.split(self.input_columns, np.cumsum(self.widths)[:-1])
         return GroupFeatures.of(
             self.ids[places], self.labels[places], [members[place] for place in places]
         )
@@ -77,6 +79,11 @@ class GroupFeatures(Features):
         """Return the groups of these columns."""
         widths = np.array([own.size for own in members], dtype=np.intp)
         return cls(ids, labels, widths, np.concatenate([np.empty(0, dtype=np.intp), *members]))
+
+    def renumbered(self, places: NDArray[np.intp]) -> GroupFeatures:
+        """Return the groups by their place among these groups alone."""
+        ids = np.searchsorted(np.sort(self.ids), self.ids)
+        return GroupFeatures(ids, self.labels, self.sizes, places[self.column])
 
 
 class Groups(Pool):

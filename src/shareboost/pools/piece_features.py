@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arrays import dense
@@ -147,3 +148,12 @@ class PieceFeatures(Features):
         names = ("centres", "squared_radii", "mean", "unit")
         own = {name: getattr(self, name) for name in names}
         yield "balls", {"places": places, **own, "hard": self.form == "paper"}
+
+    def shares(self, n_columns_in: int) -> sp.csr_array:
+        """Return the shares: a column of X has its own slope, and a part of the level."""
+        level = np.full((1, n_columns_in), 1.0 / n_columns_in)
+        piece = sp.vstack([sp.eye_array(n_columns_in), sp.csr_array(level)], format="csr")
+        return piece[np.tile(np.arange(n_columns_in + 1), self.ids.size)]
+
+    def renumbered(self, places: NDArray[np.intp]) -> PieceFeatures:
+        return self  # which reads all columns

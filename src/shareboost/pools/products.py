@@ -91,6 +91,10 @@ class ProductFeatures(Features):
         factors = {"left": self.left, "right": self.right}
         yield "products", {"places": places, **factors, "single": single}
 
+    def renumbered(self, places: NDArray[np.intp]) -> ProductFeatures:
+        left = np.where(self.left < 0, -1, places[self.left])
+        return ProductFeatures(self.ids, left, places[self.right], self.dtype)
+
 
 def _name(input_names: Sequence[str], i: int, j: int) -> str:
     if i < 0:

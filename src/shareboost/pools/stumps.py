@@ -92,6 +92,9 @@ class StumpFeatures(Features):
             {"places": places, "columns": self.column, "thresholds": self.threshold},
         )
 
+    def renumbered(self, places: NDArray[np.intp]) -> StumpFeatures:
+        return StumpFeatures(self.ids, places[self.column], self.threshold, self.digits)
+
 
 class Stumps(Pool):
     """All stumps ``1[v <= threshold]``, of every column and every threshold.

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
@@ -139,6 +140,21 @@ class TemplateFeatures(Features):
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         names = ("image_shape", "unit", "templates", "down", "across")
         yield "matches", {"places": places, **{name: getattr(self, name) for name in names}}
+
+    def shares(self, n_columns_in: int) -> sp.csr_array:
+        """Return the shares: a pixel's is what it can add, summed over the places of the mask."""
+        from scipy.signal import convolve
+
+        found = np.empty((self.ids.size, n_columns_in))
+        for share, template, down, across in zip(
+            found, self.templates, self.down, self.across, strict=True
+        ):
+            mask = np.outer(down, across)[:, :, None].astype(np.float64)
+            share[:] = convolve(mask, np.abs(template.astype(np.float64)), method="direct").ravel()
+        return sp.csr_array(found / found.sum(axis=1, keepdims=True))
+
+    def renumbered(self, places: NDArray[np.intp]) -> TemplateFeatures:
+        return self  # which reads all columns
 
 
 class _ImageBlock(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Annotated, Any, Self
 
@@ -62,6 +62,12 @@ class UnionFeatures(Features):
         for member, own in zip(self.members, np.split(side_by_side, stops), strict=True):
             yield from member.parts(own)
 
+    @property
+    def input_columns(self) -> NDArray[np.intp] | None:
+        found = [member.input_columns for member in self.members]
+        own = [columns for columns in found if columns is not None]
+        return np.concatenate(own)[self.order] if len(own) == len(found) else None
+
     def names(self, input_names: Sequence[str]) -> list[str]:
         names = [
             f"{pool_name}: {name}"
@@ -79,6 +85,10 @@ class UnionFeatures(Features):
         stacked = _stacked([member.reads(n_columns_in) for member in self.members], sizes)
         return None if stacked is None else stacked[_side_by_side(self.which)]
 
+    def shares(self, n_columns_in: int) -> sp.csr_array:
+        shares = [member.shares(n_columns_in) for member in self.members]
+        return sp.vstack(shares, format="csr")[self.order]
+
     def take(self, places: NDArray[np.intp]) -> UnionFeatures:
         which = self.which[places]
         of_members = np.cumsum([0, *(member.ids.size for member in self.members)])
@@ -86,6 +96,10 @@ class UnionFeatures(Features):
         of_each = _of_each(own, which, len(self.members))
         members = [member.take(some) for member, some in zip(self.members, of_each, strict=True)]
         return UnionFeatures(self.ids[places], self.pool_names, members, which)
+
+    def renumbered(self, places: NDArray[np.intp]) -> UnionFeatures:
+        members = [member.renumbered(places) for member in self.members]
+        return replace(self, members=members)
 
     @property
     def order(self) -> NDArray[np.intp]:

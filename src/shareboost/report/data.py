@@ -63,7 +63,7 @@ def report_data(
     path = clf.path_
     if not len(path):
         raise ValueError(
-            f"clf chose no feature (it ended with {path.stop_reason}), so there is no model to "  # type: ignore[attr-defined]
+            f"clf chose no feature (it ended with {path.stop_reason}), so there is no model to "
             "report: are all columns of X constant, or is tol too large?"
         )
     own = int(np.flatnonzero(path.n_features <= clf.selected_.size)[-1])  # the classifier itself
@@ -83,7 +83,7 @@ def report_data(
         "n_trained": getattr(path, "n_rows", None),
         "n_inputs": int(clf.n_features_in_),
         "n_candidates": int(path.n_atoms),
-        "stop_reason": str(path.stop_reason),  # type: ignore[attr-defined]
+        "stop_reason": str(path.stop_reason),
         "chosen": chosen,
         "features": _features(path),
         "models": _models(

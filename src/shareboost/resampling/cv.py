@@ -86,8 +86,8 @@ class ShareBoostCV(Predictor):
         the weight of the penalty; for a list the entries of each weight follow one another.
     n_splits_ : int
         Number of folds.
-    classes_, coef_, intercept_, selected_, path_, groups_, columns_, cost_, n_iter_, \
-    n_features_in_, feature_names_in_
+    classes_, coef_, intercept_, weights_, feature_importances_, selected_, path_, groups_, \
+    columns_, cost_, n_iter_, n_features_in_, feature_names_in_
         Of the classifier fitted to all rows, as in ``ShareBoostClassifier``.
 
     Notes
@@ -235,7 +235,7 @@ class ShareBoostCV(Predictor):
         try:
             fitted.fit(*rows)
         finally:  # at Ctrl-C too, which leaves the finished rounds
-            if hasattr(fitted, "coef_"):
+            if hasattr(fitted, "weights_"):
                 own = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
                 self._set_fitted(own | chosen_by)
         return self

@@ -58,11 +58,14 @@ class JointBoostClassifier(Rival):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_classes, n_selected)
+    weights_ : ndarray of shape (n_classes, n_selected)
         Weights of the chosen stumps, in the order of ``selected_``: of each, the sum of
         ``b - a`` over the rounds that chose it for the class.
-    intercept_ : ndarray of shape (n_classes,)
-        Sums of ``a``, and of the constants of rounds whose stump the class has no share in.
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+        Sums of ``a``, and of the constants of rounds whose stump the class has no share in. For
+        two classes, that of the second less that of the first.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The chosen stumps in the order they were first chosen; ``path_.features`` has the
         column and the threshold of each.

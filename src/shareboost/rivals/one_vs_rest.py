@@ -80,10 +80,16 @@ class OneVsRestGreedyClassifier(Rival):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_classes, n_columns)
+    coef_ : ndarray of shape (n_classes, n_features_in_) or (1, n_features_in_)
+        Weights of the columns of X, zero for those that are not read, such that
+        ``X @ coef_.T + intercept_`` is ``decision_function(X)``. Two classes have one row. Only
+        where the features are columns of X.
+    intercept_ : ndarray of shape (n_classes,) or (1,)
+    weights_ : ndarray of shape (n_classes, n_columns)
         Weights of the features' columns, in the order of ``selected_`` and the units of X;
-        zero where a class does not use a feature.
-    intercept_ : ndarray of shape (n_classes,)
+        zero where a class does not use a feature. Two classes have two rows.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The features that any class uses, in the order of their first use.
     path_ : RivalPath

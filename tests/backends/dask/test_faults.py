@@ -133,7 +133,7 @@ def faultless(cluster):
 
 def assert_same(clf, other):
     assert np.array_equal(clf.selected_, other.selected_)
-    assert np.array_equal(clf.coef_, other.coef_)
+    assert np.array_equal(clf.weights_, other.weights_)
     assert np.array_equal(clf.intercept_, other.intercept_)
 
 
@@ -299,7 +299,7 @@ def test_a_cluster_without_workers_is_one_clear_error_and_loses_no_round(
         clf.fit(*blocks())
     assert_forgotten(cluster)
     assert raised.value.__traceback__ is not None  # and keeps nothing on the cluster
-    assert not hasattr(clf, "coef_")
+    assert not hasattr(clf, "weights_")
     assert kept.exists()
     with_two_workers(cluster, client)
     assert_same(clf.fit(*blocks()), faultless[str(ON_CLIENT)])
@@ -318,11 +318,11 @@ def raising(flag):
 
 def test_a_block_that_raises_is_one_clear_error(cluster, client, tmp_path):
     clf = classifier().fit(*blocks())
-    before = clf.coef_.copy()
+    before = clf.weights_.copy()
     with pytest.raises(ClusterError, match="ArithmeticError: of this block's own") as raised:
         clf.fit(*blocks(raising(str(tmp_path))))
     assert isinstance(raised.value.__cause__, ArithmeticError)
-    assert np.array_equal(clf.coef_, before)
+    assert np.array_equal(clf.weights_, before)
     assert_forgotten(cluster)
 
 
@@ -332,12 +332,12 @@ def test_a_block_that_raises_late_loses_no_round(
     flag, kept = tmp_path / "flag", tmp_path / "rounds"
     X, y = blocks(raising(str(flag)))
     clf = classifier().fit(X, y)
-    before = clf.coef_.copy()
+    before = clf.weights_.copy()
     clf.set_params(checkpoint=kept)
     amid(rounds={3: flag.touch}, before=True)
     with pytest.raises(ClusterError, match="ArithmeticError: of this block's own.*checkpoint"):
         clf.fit(X, y)
-    assert np.array_equal(clf.coef_, before)
+    assert np.array_equal(clf.weights_, before)
     assert_forgotten(cluster)
     assert kept.exists()
     flag.unlink()

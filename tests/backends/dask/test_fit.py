@@ -136,7 +136,7 @@ def test_gathered_columns_give_the_same_classifier_to_the_last_bit(client, data)
     weighted = {"class_weight": {0: 2.0, 1: 0.3}}
     clf = ShareBoostClassifier(5, **weighted)
     local, fitted = as_local(clf, X, y, sample_weight=weight)
-    assert np.array_equal(fitted.coef_, local.coef_)
+    assert np.array_equal(fitted.weights_, local.weights_)
     assert np.array_equal(fitted.path_.losses, local.path_.losses)
 
 

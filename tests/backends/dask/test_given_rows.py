@@ -106,7 +106,7 @@ def test_labels_and_weights_of_dask_train_on_local_rows(data):
     labels = dd.from_pandas(pd.Series(y), npartitions=2)
     for given in (da.from_array(y, chunks=70), labels):
         clf = ShareBoostClassifier(3).fit(X, given, da.from_array(weight, chunks=70))
-        assert np.array_equal(clf.coef_, local.coef_)
+        assert np.array_equal(clf.weights_, local.weights_)
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss", "roc_auc_ovr", "f1_macro"])

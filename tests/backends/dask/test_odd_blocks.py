@@ -49,7 +49,7 @@ def test_blocks_of_unlike_types_are_read_as_their_common_type(client, X, y):
     narrow = joined([block.astype(np.float32) for block in (first, *others)])
     clf, local = new().fit(narrow, spread(y)), new().fit(X.astype(np.float32), y)
     assert_alike(clf, local)
-    assert np.array_equal(clf.coef_, local.coef_)
+    assert np.array_equal(clf.weights_, local.weights_)
 
 
 @pytest.mark.parametrize("kind", [np.int16, bool, object, np.float16])
@@ -109,7 +109,7 @@ def test_labels_of_any_type_are_those_of_a_local_fit(client, X, y, kind):
         text = dd.from_pandas(pd.Series(labels), npartitions=3)
         clf = new().fit(da.from_array(X, chunks=(100, -1)), text)
         assert clf.classes_.tolist() == local.classes_.tolist()
-        assert np.array_equal(clf.coef_, local.coef_)
+        assert np.array_equal(clf.weights_, local.weights_)
 
 
 def test_many_classes_are_no_matter_of_warning(client, X):

@@ -153,7 +153,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(
             with pytest.raises(CutError):
                 clf.fit(X, y)
         clf.fit(X, y)
-        assert np.array_equal(clf.coef_, whole.coef_)
+        assert np.array_equal(clf.weights_, whole.weights_)
         assert np.array_equal(clf.path_.losses, whole.path_.losses)
         assert np.array_equal(clf.path_.validation_scores, whole.path_.validation_scores)
         with pytest.raises(ValueError, match="X"):

@@ -304,7 +304,7 @@ def test_stumps_take_gaps_in_blocks_too(data):
 @every_method
 def test_other_columns_are_refused_before_anything_is_computed(data, spread, frame, clf, method):
     named = ShareBoostClassifier(3).fit(frame, data[1])
-    renamed = frame.rename(columns={"pixel 3": "no pixel"})
+    renamed = frame.rename(columns={frame.columns[named.columns_[0]]: "no pixel"})
     for model, local, lazy in (
         (clf, data[0][:, :9], refusing(spread[:, :9])),
         (named, renamed, dd.from_pandas(renamed, npartitions=2)),
@@ -315,6 +315,19 @@ def test_other_columns_are_refused_before_anything_is_computed(data, spread, fra
         with pytest.raises(ValueError, match="feature") as found:
             getattr(model, method)(lazy)
         assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize("pool", ["columns", "stumps"])
+def test_frames_with_the_columns_that_are_read_are_enough(data, frame, pool):
+    named = ShareBoostClassifier(3, pool=pool).fit(frame, data[1])
+    few = frame.iloc[:, named.columns_[::-1]].assign(label="text")
+    lazy = dd.from_pandas(few, npartitions=2)
+    for method in ("predict", "predict_proba", "decision_function", "transform", "explain"):
+        found = getattr(named, method)(lazy).compute()
+        assert np.array_equal(found, np.asarray(getattr(named, method)(frame)).reshape(found.shape))
+    staged = zip(named.staged_predict(lazy), named.staged_predict(frame), strict=True)
+    assert all(np.array_equal(one.compute(), two) for one, two in staged)
+    assert named.score(lazy, data[1]) == named.score(frame, data[1])
 
 
 def test_a_warning_about_names_is_given_once_and_not_by_blocks(data, spread, frame, clf):

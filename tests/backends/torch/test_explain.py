@@ -17,9 +17,9 @@ def test_tensors_are_explained_where_they_are(name, tensor, device, data):
     assert isinstance(found, torch.Tensor)
     assert found.device.type == torch.device(device).type
     assert found.dtype == torch.float64
-    model, columns = clf._model(), clf.transform(tensor(X)).cpu().numpy().astype(np.float64)
+    model, columns = clf._model(), clf._path_columns(tensor(X)).cpu().numpy()
     starts = np.cumsum(model.features.widths) - model.features.widths
-    expected = np.add.reduceat(columns[:, None] * model.coef, starts, axis=2)
+    expected = np.add.reduceat(columns[:, None] * model.weights, starts, axis=2)
     np.testing.assert_allclose(found.cpu().numpy(), expected, rtol=1e-12, atol=1e-12)
     sums = found.sum(dim=2) + torch.as_tensor(clf._model().intercept, device=device)
     assert torch.allclose(sums, clf.decision_function(tensor(X)), atol=1e-10)

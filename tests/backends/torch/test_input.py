@@ -352,7 +352,7 @@ def test_types_that_torch_hardly_knows_are_read_in_floats(dtype, device, data):
     if dtype != "longdouble":
         rows = torch.tensor(X, device=device).to(getattr(torch, dtype))
         again = ShareBoostClassifier(4).fit(rows, y)
-        assert np.array_equal(again.coef_, found.coef_)
+        assert np.array_equal(again.weights_, found.weights_)
         assert np.array_equal(again.predict(rows).cpu().numpy(), truth.predict(X))
 
 

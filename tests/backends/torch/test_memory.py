@@ -173,7 +173,7 @@ def test_a_fit_for_which_there_is_no_memory_says_so_and_leaves_the_last_one(
 ):
     X, y = data
     clf = classifier(2, "stumps", device=device).fit(X, y)
-    before = clf.coef_
+    before = clf.weights_
 
     def fail(*_):
         return "artificially out of memory"
@@ -181,7 +181,7 @@ def test_a_fit_for_which_there_is_no_memory_says_so_and_leaves_the_last_one(
     monkeypatch.setattr(memory_module, "_out_of_memory", fail)
     with pytest.raises(MemoryError, match="ran out of memory for .*fewer rows"):
         clf.set_params(n_features=3).fit(X, y)
-    assert clf.coef_ is before
+    assert clf.weights_ is before
 
 
 @pytest.mark.parametrize("method", ["product", "correlated"])

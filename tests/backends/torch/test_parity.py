@@ -54,7 +54,7 @@ def assert_alike(found, truth, X):
     assert found.path_.losses.shape == truth.path_.losses.shape
     assert np.abs(found.path_.losses - truth.path_.losses).max() < 1e-5
     assert found.path_.stop_reason == truth.path_.stop_reason
-    for of_model in (found.coef_, found.intercept_, found.selected_, found.path_.losses):
+    for of_model in (found.weights_, found.intercept_, found.selected_, found.path_.losses):
         assert type(of_model) is np.ndarray
     scores, own = truth.decision_function(X), found.decision_function(X)
     apart = 0.02 * np.abs(scores).max()  # refits end when they are close enough
@@ -170,7 +170,7 @@ def test_rows_of_weight_zero_count_not_at_all(name, device, data):
     found, without = classifier(4, name, device=device), classifier(4, name, device=device)
     found.fit(X, y, sample_weight=weight)
     without.fit(X[counted], y[counted], sample_weight=weight[counted])
-    assert np.array_equal(without.coef_, found.coef_)
+    assert np.array_equal(without.weights_, found.weights_)
 
 
 @pytest.mark.parametrize("name", ["stumps", "templates"])
@@ -296,14 +296,14 @@ def test_rows_of_any_layout_are_taken(device, data):
         read_only,
     ):
         found = ShareBoostClassifier(5, device=device).fit(rows, y)
-        assert np.array_equal(found.coef_, plain.coef_)
+        assert np.array_equal(found.weights_, plain.weights_)
 
 
 def test_a_second_fit_ends_alike_to_the_last_bit(device, data):
     X, y = data
     for name in KINDS:
         first, second = (classifier(3, name, device=device).fit(X, y) for _ in range(2))
-        assert np.array_equal(first.coef_, second.coef_), name
+        assert np.array_equal(first.weights_, second.weights_), name
 
 
 @pytest.mark.parametrize("name", ["columns", "stumps", "pieces", "templates"])
@@ -313,7 +313,7 @@ def test_a_warm_start_goes_on_with_the_same_atoms(name, device, data):
     clf = classifier(3, name, device=device, warm_start=True).fit(X, y)
     clf.set_params(n_features=6).fit(X, y)
     assert np.array_equal(clf.selected_, whole.selected_)
-    assert np.allclose(clf.coef_, whole.coef_)
+    assert np.allclose(clf.weights_, whole.weights_)
 
 
 def test_a_fit_on_a_device_goes_on_from_one_in_numpy(device, data):

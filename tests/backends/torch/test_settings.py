@@ -28,7 +28,7 @@ def test_autocast_does_not_reach_into_a_fit(tensor, data):
     truth = ShareBoostClassifier(4).fit(X, y)
     with torch.autocast(X.device.type):
         found = ShareBoostClassifier(4).fit(X, y)
-    assert np.array_equal(found.coef_, truth.coef_)
+    assert np.array_equal(found.weights_, truth.weights_)
 
 
 def test_predictions_are_as_precise_as_fits(tensor, data):
@@ -54,7 +54,7 @@ own = torch.ones(200, device={device!r})
 truth = ShareBoostClassifier(3).fit(rows, y[:200])
 with sklearn.config_context(array_api_dispatch=True):
     clf = ShareBoostClassifier(3).fit(rows, y[:200], own)
-    assert np.array_equal(clf.coef_, truth.coef_)
+    assert np.array_equal(clf.weights_, truth.weights_)
     assert clf.score(rows, y[:200]) == truth.score(rows, y[:200])
     ShareBoostClassifier(3, validation_fraction=0.2, random_state=0).fit(rows, y[:200])
 products = torch.backends.cuda.matmul

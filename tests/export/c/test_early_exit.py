@@ -95,10 +95,10 @@ def test_the_bound_of_a_ball_is_reached_and_not_passed(seed, radius):
         np.testing.assert_allclose(bounds[0, p, q], reached, rtol=1e-5, atol=1e-7)
 
 
-def with_weights(clf, coef, intercept):
+def with_weights(clf, weights, intercepts):
     """A copy of a classifier of two classes with other weights of its features."""
     clf = copy.copy(clf)
-    clf.coef_, clf.intercept_ = np.array(coef, dtype=float), np.array(intercept, dtype=float)
+    clf.weights_, clf._intercepts_ = np.array(weights, float), np.array(intercepts, float)
     return clf
 
 
@@ -124,7 +124,7 @@ def test_a_class_may_overtake_by_all_that_the_bounds_allow(pool, tmp_path):
     clf = ShareBoostClassifier(8, pool=pool, alpha=1e-3).fit(X, (X[:, 0] * X[:, 1] > 0.5) * 1)
     sides = np.where(rng.random(8) < 0.5, -1.0, 2.0)
     row = {"columns": sides, "stumps": np.full(8, -1.0), "products": np.full(8, 2.0)}[pool][None]
-    models = one_overtaken_late(clf, clf.transform(row)[0])
+    models = one_overtaken_late(clf, clf._model().features.columns(row)[0])
     early = {"early_exit": True, "input_range": (-1.0, 2.0)}
     headers = compiled(tmp_path, *((model, early) for model in models))
     for model, header, winner in zip(models, headers, (0, 1), strict=True):
@@ -137,7 +137,7 @@ def test_early_exit_allows_for_the_rounding_of_full_sums(tmp_path):
     X = np.random.default_rng(0).uniform(size=(80, 8))
     clf = ShareBoostClassifier(8, pool="stumps", alpha=1e-3).fit(X, (X[:, 0] > X[:, 1]) * 1)
     unit = 2.0**-10  # in the last place of float32 numbers from 2^13 to 2^14
-    weights = np.full(clf.coef_.shape[1], 0.6 * unit)
+    weights = np.full(clf.weights_.shape[1], 0.6 * unit)
     model = with_weights(clf, [weights, 0.0 * weights], [1e4, 1e4 + 6.0 * unit])
     row = np.full((1, 8), -1.0)
     full, early = compiled(tmp_path, (model, {}), (model, {"early_exit": True}))
@@ -160,7 +160,7 @@ def matched_exactly():
 @needs_gcc
 def test_a_class_may_overtake_by_all_that_the_norms_of_templates_allow(matched_exactly, tmp_path):
     clf, image = matched_exactly
-    models = one_overtaken_late(clf, clf.transform(image)[0])
+    models = one_overtaken_late(clf, clf._model().features.columns(image)[0])
     early = {"early_exit": True, "lanes": 1}
     headers = compiled(tmp_path, *((model, early) for model in models))
     for model, header, winner in zip(models, headers, (0, 1), strict=True):
@@ -171,7 +171,7 @@ def test_a_class_may_overtake_by_all_that_the_norms_of_templates_allow(matched_e
 def test_early_exit_on_templates_allows_for_the_rounding_of_full_sums(matched_exactly, tmp_path):
     clf, image = matched_exactly
     unit = 2.0**-10
-    weights = 0.6 * unit / clf.transform(image)[0]
+    weights = 0.6 * unit / clf._model().features.columns(image)[0]
     model = with_weights(clf, [weights, 0.0 * weights], [1e4, 1e4 + 6.0 * unit])
     full, early = compiled(
         tmp_path, (model, {"lanes": 1}), (model, {"early_exit": True, "lanes": 1})

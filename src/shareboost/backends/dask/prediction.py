@@ -18,10 +18,11 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from ...answers import StepWeights, decision, of_scores
+from ...input_columns import columns_by_name, columns_kept, has_other_names
 from ...inputs import on_host
 from ...pools import Features
 from ...prediction import ANSWERS, Predictor
-from .tables import check_columns, whole_rows
+from .tables import check_columns, check_table, whole_rows
 
 PLAIN = (str, int, float, type(None))
 
@@ -50,17 +51,28 @@ def answered(clf: Predictor, asked: str, X: Any) -> da.Array:
     or SciPy's where ``transform`` gives such, of tensors too: Dask cannot join those.
     """
     check_is_fitted(clf)
-    check_columns(clf, X)
     if asked == "transform":
         _check_output(clf)
     features = clf.path_.features if asked == "staged-columns" else clf._model().features
+    X = _columns_of(clf, features, X)
     model = _sent("model", _light(clf, features, X))
-    empty = _empty(clf, asked, features, X)
+    empty = _empty(clf, asked, X)
     answer = partial(_block_answer, asked=asked, empty=empty)
     token = f"shareboost-{asked}"
     if not isinstance(X, da.Array):
         return _of_partitions(answer, X, model, empty, token)
     return _of_blocks(answer, whole_rows(X), model, empty, token)
+
+
+def _columns_of(clf: Predictor, features: Features, X: Any) -> Any:
+    """Return checked rows: of a frame with other columns than the fit's those that are read."""
+    check_table(X)
+    if not has_other_names(clf, X._meta):
+        check_columns(clf, X)
+        return X
+    columns = columns_kept(features, clf.n_features_in_)
+    columns_by_name(clf, X._meta, columns)  # raises for those that are missing
+    return X[clf.feature_names_in_[columns].tolist()]
 
 
 def _of_blocks(answer: Any, X: da.Array, model: Any, empty: Any, token: str) -> da.Array:
@@ -161,12 +173,14 @@ def _light(clf: Predictor, features: Features, X: Any) -> Predictor:
         **parameters,
         "n_features_in_": clf.n_features_in_,
         "classes_": clf.classes_,
-        "coef_": clf.coef_,
-        "intercept_": clf.intercept_,
+        "weights_": clf.weights_,
+        "_intercepts_": clf._intercepts_,
         "selected_": clf.selected_,
         "path_": _Chosen(features),
     }
     _check_feature_names(light, X._meta, reset=True)  # a warning is given once, not by blocks
+    if has_other_names(clf, X._meta):
+        light.feature_names_in_ = clf.feature_names_in_
     return light
 
 
@@ -175,23 +189,23 @@ def _sent(what: str, value: Any) -> Any:
     return delayed(value, name=f"shareboost-{what}-{tokenize(value)}", traverse=False)
 
 
-def _empty(clf: Predictor, asked: str, features: Features, X: Any) -> Any:
+def _empty(clf: Predictor, asked: str, X: Any) -> Any:
     """Return the answer to no rows at all: its shape, type and kind are those of a block's."""
     if asked == "predict":
         return clf.classes_[:0]
     if asked == "transform":
-        return features.columns(_no_rows(X))
+        return clf._features_out().columns(_no_rows(X, clf.n_features_in_))
     if asked == "staged-columns":
-        return np.empty((0, features.n_columns))
+        return np.empty((0, clf.path_.features.n_columns))
     if asked == "explain":
-        return decision(np.empty((0, clf.classes_.size, features.ids.size)))
+        return decision(np.empty((0, clf.classes_.size, clf.selected_.size)))
     scores = np.empty((0, clf.classes_.size))
     return decision(scores) if asked == "decisions" else scores
 
 
-def _no_rows(X: Any) -> Any:
+def _no_rows(X: Any, n_columns: int) -> Any:
     """Return no rows of the kind and type that those of X are, once they are checked."""
-    shape = (0, X.shape[1])
+    shape = (0, n_columns)
     if not isinstance(X, da.Array):
         types = list(X._meta.dtypes)
         numbers = all(isinstance(kind, np.dtype) and kind.kind in "biuf" for kind in types)

@@ -131,16 +131,16 @@ class TorchBackend(Backend):
     def scores(self, model: Model, rows: Tensor) -> Tensor:
         """Return the scores of rows, (rows, k), of as many at a time as there is room for."""
         with self.settled():
-            coef, intercept = self.asarray(model.coef.T), self.asarray(model.intercept)
+            weights, intercept = self.asarray(model.weights.T), self.asarray(model.intercept)
             if is_sparse(rows):  # which are not cut
-                return self.wide(self.columns(model.features, rows)) @ coef + intercept
+                return self.wide(self.columns(model.features, rows)) @ weights + intercept
             scores = self.zeros((rows.shape[0], len(intercept)))
 
             def write(some: slice) -> None:
                 columns = self.wide(self.columns(model.features, rows[some]))
-                scores[some] = columns @ coef + intercept
+                scores[some] = columns @ weights + intercept
 
-            self.memory.chunks(len(rows), 24 * max(1, len(coef)), write, "the chosen columns")
+            self.memory.chunks(len(rows), 24 * max(1, len(weights)), write, "the chosen columns")
         return scores
 
     def best(self, model: Model, rows: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ def columns_of(features: Features, X: Tensor, backend: TorchBackend) -> Tensor:
     """
     if is_sparse(X):
         return _of_sparse(features, X, backend)
-    if features.plain is not None or not len(X):
+    if features.input_columns is not None or not len(X):
         return features.columns(X)
     found: list[Tensor] = []  # (n_columns, rows), once the first rows tell its type
 
@@ -37,14 +37,14 @@ def columns_of(features: Features, X: Tensor, backend: TorchBackend) -> Tensor:
 
 def _of_sparse(features: Features, X: Tensor, backend: TorchBackend) -> Tensor:
     """Return columns of compressed rows: a product with ones where the chosen columns are."""
-    if features.plain is None:
+    if features.input_columns is None:
         kind = getattr(features, "kind", type(features).__name__)
         kind = "a union" if kind == "union" else kind
         raise ValueError(
             f"Sparse X cannot be computed on {backend.device} by a model of {kind}: there it is "
             "taken by models of columns. Give X dense, or as a SciPy matrix."
         )
-    ids = backend.asarray(features.plain)
+    ids = backend.asarray(features.input_columns)
     chosen = torch.zeros((X.shape[1], len(ids)), dtype=columns_type(X), device=X.device)
     chosen[ids, torch.arange(len(ids), device=X.device)] = 1.0
     return X.to(chosen.dtype) @ chosen

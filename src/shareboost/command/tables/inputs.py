@@ -85,15 +85,20 @@ class Encoder:
     Parameters
     ----------
     inputs : Inputs
-    used : iterable of int, optional
-        The columns of X that are made; the others are 0. None: all of them.
+    used : list of int, optional
+        The columns of X that are made, in that order, and no others. None: all of them.
     """
 
-    def __init__(self, inputs: Inputs, used: Iterable[int] | None = None):
-        self.n_columns = len(inputs.names)  # of X
-        every = inputs.columns(range(self.n_columns))
-        self._known = {column: set(places) for column, places in every.items()}
-        self._columns = every if used is None else inputs.columns(used)
+    def __init__(self, inputs: Inputs, used: list[int] | None = None):
+        every = list(range(len(inputs.names)))
+        made = every if used is None else used
+        self.n_columns = len(made)
+        self._known = {column: set(own) for column, own in inputs.columns(every).items()}
+        place = {column: i for i, column in enumerate(made)}
+        self._columns = {
+            column: {text: place[j] for text, j in own.items()}
+            for column, own in inputs.columns(made).items()
+        }
         self._unknown: dict[str, tuple[int, str]] = {}  # rows, and a text
 
     @property
@@ -107,7 +112,7 @@ class Encoder:
         return [column for column, places in self._columns.items() if None not in places]
 
     def rows(self, batch: Any) -> NDArray[np.float64]:
-        """Return the rows of X of a block, (n, columns of X)."""
+        """Return the rows of X of a block, (n, columns that are made)."""
         X = np.zeros((batch.num_rows, self.n_columns))
         for column, places in self._columns.items():
             values = batch.column(column)

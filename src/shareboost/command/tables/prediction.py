@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,21 +20,14 @@ from .training import named
 BLOCK_ROWS = 8192
 
 
-def blocks_for(clf: Any, source: Source, used: Iterable[int] | None = None) -> Iterator[Any]:
+def blocks_for(clf: Any, source: Source) -> Iterator[Any]:
     """Yield rows of X for a fitted classifier, some at a time, from a table.
 
-    Columns are matched by name; others than it needs are not read. The blocks are frames where
-    the classifier was trained on named columns.
-
-    Parameters
-    ----------
-    clf : ShareBoostClassifier
-    source : Source
-    used : iterable of int, optional
-        The columns of X that are needed; the others are 0. None: those that it reads.
+    Columns are matched by name; others than it reads are left out. The blocks are frames of these
+    columns, which the classifier finds by name, or where it was trained on columns without names
+    arrays of all columns, the others 0.
     """
-    inputs = Inputs.of_model(clf)
-    needed = clf.columns_.tolist() if used is None else list(used)
+    inputs, needed = Inputs.of_model(clf), clf.columns_.tolist()
     has_names = hasattr(clf, "feature_names_in_")
     with source.again() as opened:
         if opened.format in COLUMNAR:
@@ -42,14 +35,26 @@ def blocks_for(clf: Any, source: Source, used: Iterable[int] | None = None) -> I
         else:
             matrix = read_matrix(opened, None, OTHERS, labelled=False)
             own = inputs if has_names or matrix.names is not None else None
-            blocks = _matrix_blocks(in_order(matrix, own, clf.n_features_in_, source.name, needed))
+            X = in_order(matrix, own, clf.n_features_in_, source.name, needed)
+            needed = list(range(clf.n_features_in_)) if own is None else needed
+            blocks = (X[start : start + BLOCK_ROWS] for start in range(0, X.shape[0], BLOCK_ROWS))
+        read = Inputs([inputs.names[j] for j in needed])
         for X in blocks:
-            _check_gaps(X, inputs, clf, source.name)
-            yield named(X, inputs) if has_names else X
+            _check_gaps(X, read, clf, source.name)
+            if has_names and needed:
+                yield named(X, read)
+            else:
+                X = _among_all(X, needed, clf.n_features_in_)
+                yield named(X, inputs) if has_names else X
 
 
-def _matrix_blocks(X: Any) -> Iterator[Any]:
-    return (X[start : start + BLOCK_ROWS] for start in range(0, X.shape[0], BLOCK_ROWS))
+def _among_all(X: Any, columns: list[int], n: int) -> Any:
+    """Return rows of n columns that have those columns, and 0 in the others."""
+    if X.shape[1] == n:
+        return X
+    found = np.zeros((X.shape[0], n), dtype=X.dtype)
+    found[:, columns] = X
+    return found
 
 
 def read_labelled(
@@ -99,9 +104,9 @@ def _labelled(
 
 
 def _columnar_blocks(
-    table: Columnar, inputs: Inputs, used: Iterable[int]
+    table: Columnar, inputs: Inputs, used: list[int]
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield blocks of X, of which some columns are needed."""
+    """Yield blocks of some columns of X."""
     encoder = Encoder(inputs, used)
     names = table.kinds()
     check_columns([*encoder.numbers, *encoder.texts], names, table.source.name)
@@ -118,20 +123,15 @@ def in_order(
     inputs: Inputs | None,
     n: int,
     name: str,
-    needed: Iterable[int] | None = None,
+    needed: list[int] | None = None,
 ) -> Any:
-    """Return a matrix with n columns, in the order of names where there are any.
-
-    Columns that are not ``needed`` may be missing, and are then 0.
-    """
+    """Return a matrix with n columns, or by name with those that are needed, in their order."""
     X = found.X
     if inputs is not None and found.names is not None:
         where = {column: place for place, column in enumerate(found.names)}
-        own = list(range(n) if needed is None else needed)
-        check_columns([inputs.names[j] for j in own], where, name)
-        ordered = np.zeros((len(X), n), dtype=X.dtype)
-        ordered[:, own] = X[:, [where[inputs.names[j]] for j in own]]
-        return ordered
+        own = [inputs.names[j] for j in (range(n) if needed is None else needed)]
+        check_columns(own, where, name)
+        return X[:, [where[column] for column in own]]
     if inputs is not None:
         raise CommandError(
             f"{name} has no names of columns, and the model was trained on named ones: an NPZ "

@@ -1,0 +1,73 @@
+"""The columns of X that features read: which they are, and where a frame has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_feature_names, _get_feature_names
+
+from .pools import Features
+
+SHOWN = 20  # names in an error
+LISTED_BY_SCIKIT_LEARN = 5
+
+
+def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
+    """Return the columns of X that the atoms read, in order."""
+    reads = features.reads(n_columns_in)
+    if reads is None:
+        return np.arange(n_columns_in if features.ids.size else 0)
+    return np.unique(reads.indices).astype(np.intp)
+
+
+def columns_kept(features: Features, n_columns_in: int) -> NDArray[np.intp]:
+    """Return the columns of X that rows for the atoms have, in order: those read, or the first.
+
+    scikit-learn takes no rows without any column.
+    """
+    columns = columns_read(features, n_columns_in)
+    return columns if columns.size else np.zeros(1, dtype=np.intp)
+
+
+def places_among(columns: NDArray[np.intp], n_columns_in: int) -> NDArray[np.intp]:
+    """Return the place of each column of X among some of them, -1 where it is none of them."""
+    places = np.full(n_columns_in, -1, dtype=np.intp)
+    places[columns] = np.arange(columns.size)
+    return places
+
+
+def has_other_names(estimator: Any, X: Any) -> bool:
+    """Return whether X is a frame with other names than those of the fit, in whatever order.
+
+    A frame with the names of the fit in another order is left to scikit-learn, which refuses it.
+    """
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is None or (names := _get_feature_names(X)) is None:
+        return False
+    return set(names) != set(known)
+
+
+def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
+    """Return some columns of a frame, found by their names of the fit.
+
+    Those that are missing are told in scikit-learn's words, and by name where these leave any out
+    or list others, which nobody needs.
+    """
+    needed = estimator.feature_names_in_[columns].tolist()
+    there = set(_get_feature_names(X))
+    if missing := [name for name in needed if name not in there]:
+        n_unread = len(set(estimator.feature_names_in_) - there) - len(missing)
+        more = ", ..." if len(missing) > SHOWN else ""
+        try:
+            _check_feature_names(estimator, X, reset=False)
+        except ValueError as error:
+            if not n_unread and len(missing) <= LISTED_BY_SCIKIT_LEARN:
+                raise
+            raise ValueError(
+                f"{error}The fitted {type(estimator).__name__} reads {len(needed)} of the columns, "
+                f"and X lacks {len(missing)} of these: {', '.join(missing[:SHOWN])}{more}."
+            ) from None
+    return _safe_indexing(X, needed, axis=1)
