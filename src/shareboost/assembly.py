@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from .checkpoints.identity import identity_of
 from .checkpoints.saved_run import SavedRun
 from .choice.select import Selector
-from .choice.swaps import SwappingRun
 from .choice.terms import Terms
 from .choice.wishes import Grouping, Prices, Wishes, checked_wishes
 from .losses import Loss
@@ -21,6 +20,7 @@ from .refit import Refit
 from .rounds import Run, Stopping
 from .rows import Rows
 from .samples import evaluation_sample
+from .swapping import SwappingRun
 
 if TYPE_CHECKING:
     from .backends import Backend

@@ -50,7 +50,7 @@ def test_a_round_ends_no_worse_than_before_its_swaps(seed, rule):
         return found, pairs
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shareboost.choice.swaps.exchange", watched)
+        patch.setattr("shareboost.swapping.exchange", watched)
         clf = ShareBoostClassifier(6, rule=rule, swap=True, alpha=1e-3).fit(X, y)
     for t, (old, new, made) in enumerate(before, start=1):
         assert new < old if made else new == old
