@@ -88,7 +88,7 @@ def test_names_groups_and_parameters_are_those_of_the_columns_that_are_left():
 
 
 def test_the_classifier_of_fewer_features_and_that_of_cross_validation_are_reduced_too():
-    clf = ShareBoostCV(4, cv=2).fit(X, Y)
+    clf = ShareBoostCV(n_features=4, cv=2).fit(X, Y)
     two = clf.at(2).reduced()
     assert two.n_features_in_ == 2
     assert np.array_equal(two.predict(X[:, clf.at(2).columns_]), clf.at(2).predict(X))

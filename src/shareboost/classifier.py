@@ -257,6 +257,18 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "verbose": ["verbose"],
     }
 
+    # What identifies a run. Every parameter counts for a checkpoint, except for those of one fit,
+    # which do not change what it finds; fits that are one of many have these values instead. A
+    # warm start compares those that shape a round: of the others some end the rounds, and some
+    # change the loss, which shows anyway. Both compare what the resolved ones come to
+    # (``Wishes.resolved``), and a checkpoint what computes on the device (``Place.name``).
+    _of_one_fit: ClassVar[dict[str, Any]] = {"checkpoint": None, "warm_start": False, "verbose": 0}
+    _resolved: ClassVar[tuple[str, ...]] = ("groups", "costs", "include", "exclude", "device")
+    _shaping: ClassVar[tuple[str, ...]] = (
+        *("pool", "rule", "shortlist", "swap", "group_choice"),
+        *("penalty", "alpha", "solver", "refit_tol"),
+    )
+
     path_: Path
 
     def __init__(
