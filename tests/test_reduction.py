@@ -101,6 +101,17 @@ def test_the_classifier_of_fewer_features_and_that_of_cross_validation_are_reduc
         small.predict(X)
 
 
+def test_the_estimator_of_cross_validation_forgets_the_other_columns_on_a_copy():
+    estimator = ShareBoostClassifier(3, exclude=[0, 20], costs=np.ones(64))
+    clf = ShareBoostCV(estimator, cv=2).fit(X, Y)
+    small = clf.reduced()
+    assert small.estimator.exclude is small.estimator.costs is None
+    assert clf.estimator is estimator
+    assert estimator.exclude == [0, 20]
+    again = clone(small).fit(X[:, clf.columns_], Y)
+    assert again.n_features_in_ == clf.columns_.size
+
+
 def test_a_classifier_of_no_feature_keeps_the_first_column():
     clf = ShareBoostClassifier(2).fit(FRAME, Y).at(0)
     small = clf.reduced()
