@@ -193,7 +193,7 @@ def test_pages_are_the_same_for_the_same_model(clf, rows):
 def test_the_page_of_a_model_of_266_templates_of_mnist_is_below_two_megabytes(data_set):
     mnist = data_set("mnist")
     pool = Templates(100, n_patches=10_000)
-    clf = ShareBoostClassifier(266, pool=pool, alpha=1e-4, tol=1e-6)
+    clf = ShareBoostClassifier(266, pool=pool, rule="gradient", alpha=1e-4, margin=1.0, tol=1e-6)
     clf.fit(mnist.X_train[:400], mnist.y_train[:400])
     assert clf.selected_.size == 266
     data = report_data(clf, mnist.X_test[:600], mnist.y_test[:600])
