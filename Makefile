@@ -63,6 +63,7 @@ lint: .venv/installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 install: .venv/installed-test
 

@@ -144,11 +144,11 @@ def bandwidth(device: str) -> Figures:
     """Return the speed of a selection among 360,000 x 16,000 codes beside that of a copy."""
     import torch
 
-    from shareboost.on_device import Device
-    from shareboost.on_device.templates import DeviceImages, DeviceTemplates
+    from shareboost.backends.torch import TorchBackend
+    from shareboost.backends.torch.templates import DeviceImages, DeviceTemplates
 
-    place = Device(torch.device(device))
-    form = DeviceTemplates.of(Templates(), place)
+    backend = TorchBackend(torch.device(device))
+    form = DeviceTemplates.of(Templates(), backend)
     form.n_atoms_ = 16_000
     generator = torch.Generator(device).manual_seed(0)
     codes = torch.empty((16_000, 360_000), dtype=torch.int8, device=device)

@@ -19,8 +19,8 @@ from cost_model import Work, levels
 from distributed import Client
 
 from shareboost import ShareBoostClassifier
-from shareboost.on_cluster.fleet import Fleet
-from shareboost.on_cluster.rows import SpreadRows
+from shareboost.backends.dask.fleet import Fleet
+from shareboost.backends.dask.rows import SpreadRows
 from shareboost.rows import Rows
 
 # Every size varied by itself, and two with large answers.

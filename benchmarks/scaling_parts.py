@@ -12,10 +12,10 @@ import scipy.sparse as sp
 from cost_model import BLOCK_ROWS, levels
 from distributed import Client
 
+from shareboost.backends.dask import worker
+from shareboost.backends.dask.fleet import Fleet, task
+from shareboost.backends.dask.worker import WorkerShard
 from shareboost.losses import LogisticLoss
-from shareboost.on_cluster import worker
-from shareboost.on_cluster.fleet import Fleet, task
-from shareboost.on_cluster.worker import WorkerShard
 from shareboost.pools import Columns, Stumps
 from shareboost.samples import Sample
 from shareboost.shard import RESIDUAL, Chosen

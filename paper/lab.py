@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shareboost import __version__
 from shareboost.datasets import Dataset, load_dataset
-from shareboost.validation import on_host
+from shareboost.inputs import on_host
 
 from .provenance import CHANGED, changed_since, machine, revision
 

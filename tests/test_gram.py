@@ -1,14 +1,15 @@
 import numpy as np
 import pytest
 
-from shareboost.gram import PANEL_COLUMNS, Gram
+from shareboost.backends import NUMPY
+from shareboost.gram import PANEL_COLUMNS
 
 EPS = np.finfo(np.float64).eps
 
 
 def grown(A, sizes, ridge):
     """The Gram of A's rows, given in steps of some rows, with a factor made at each step."""
-    gram, stop = Gram(EPS), 0
+    gram, stop = NUMPY.gram(EPS), 0
     for size in sizes:
         start, stop = stop, stop + size
         gram.extend(A[start:stop] @ A[:stop].T)
@@ -63,7 +64,7 @@ def test_a_factor_is_made_anew_where_the_ridge_changed_much():
 def test_a_factor_does_not_depend_on_when_it_was_asked_for():
     A = np.random.default_rng(0).normal(size=(100, 190))
     sizes = [1] * 20 + [13, 13, 13, 41]
-    often, once, stop = grown(A, sizes, 0.25), Gram(EPS), 0
+    often, once, stop = grown(A, sizes, 0.25), NUMPY.gram(EPS), 0
     for size in sizes:
         start, stop = stop, stop + size
         once.extend(A[start:stop] @ A[:stop].T)
@@ -74,7 +75,7 @@ def test_a_factor_does_not_depend_on_when_it_was_asked_for():
 def test_collinear_columns_have_a_factor():
     A = np.repeat(np.random.default_rng(0).normal(size=(1, 40)), 60, axis=0)
     A = (A * np.linspace(0.1, 1e3, 60)[:, None]).astype(np.float32)
-    gram = Gram(float(np.finfo(np.float32).eps))
+    gram = NUMPY.gram(float(np.finfo(np.float32).eps))
     for stop in range(1, 61):
         gram.extend((A[stop - 1 : stop] @ A[:stop].T).astype(np.float64))
         C = dense(gram.factor(np.zeros(stop)), stop)
@@ -87,14 +88,14 @@ def test_products_that_rounding_made_indefinite_have_a_factor_near_them():
     A = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [2, 1]]) @ A
     rounded = np.round(A @ A.T, 2)
     assert np.linalg.eigvalsh(rounded)[0] < -1e-4
-    gram = Gram(EPS)
+    gram = NUMPY.gram(EPS)
     gram.extend(rounded)
     C = dense(gram.factor(np.zeros(5)), 5)
     assert np.abs(C @ C.T - rounded).max() < 0.02 * np.abs(rounded).max()
 
 
 def test_how_far_collinear_columns_were_kept_apart_is_forgotten_with_them():
-    gram = Gram(EPS)
+    gram = NUMPY.gram(EPS)
     gram.extend(np.diag([1.0, 2.0]))
     gram.extend(np.array([[1.0, 0.0, 0.9]]))  # no product of real columns: 0.9 is below 1.0
     gram.factor(np.zeros(3))
@@ -104,7 +105,7 @@ def test_how_far_collinear_columns_were_kept_apart_is_forgotten_with_them():
 
 
 def test_a_column_of_zeros_has_a_factor():
-    gram = Gram(EPS)
+    gram = NUMPY.gram(EPS)
     gram.extend(np.array([[4.0, 0.0], [0.0, 0.0]]))
     C = dense(gram.factor(np.zeros(2)), 2)
     assert np.allclose(C @ C.T, [[4.0, 0.0], [0.0, 0.0]])

@@ -47,8 +47,7 @@ def test_curvature_product_is_the_derivative_of_the_residual():
         return work
 
     numeric = (residual(S + 1e-6 * V) - residual(S - 1e-6 * V)) / 2e-6
-    rho = loss.rho(residual(S), y, weight)
-    assert np.allclose(loss.curvature_product(rho, weight, V), numeric, atol=1e-7)
+    assert np.allclose(loss.curvature_product(residual(S), y, weight, V), numeric, atol=1e-7)
 
 
 def test_rho_is_a_distribution_over_classes():
@@ -62,12 +61,11 @@ def test_rho_is_a_distribution_over_classes():
 def test_total_curvature_is_the_trace_of_the_hessian():
     S, y, weight = scores_and_labels(5)
     LogisticLoss().value_and_residual(S, y, weight)
-    rho = LogisticLoss.rho(S, y, weight)
     diagonal = [
-        LogisticLoss.curvature_product(rho, weight, np.eye(len(S))[:, [q]] + 0 * rho)[q]
+        LogisticLoss().curvature_product(S, y, weight, np.eye(len(S))[:, [q]] + 0 * S)[q]
         for q in range(len(S))
     ]
-    assert np.isclose(LogisticLoss.total_curvature(S, weight), np.sum(diagonal))
+    assert np.isclose(LogisticLoss().total_curvature(S, y, weight), np.sum(diagonal))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -125,8 +123,8 @@ def test_the_binary_loss_is_that_of_two_classes_whose_scores_differ_so(seed, mar
     assert one == pytest.approx(LogisticLoss(margin).value_and_residual(both, y, weight), rel=1e-9)
     assert np.allclose(S[0], both[1], rtol=1e-9, atol=1e-300)
     assert np.allclose(
-        BinaryLogisticLoss.curvatures(S, weight)[0],
-        LogisticLoss.curvatures(both, weight)[1],
+        BinaryLogisticLoss().curvatures(S, y, weight)[0],
+        LogisticLoss().curvatures(both, y, weight)[1],
         rtol=1e-6,
         atol=1e-14,
     )
@@ -143,11 +141,11 @@ def test_binary_derivatives_are_those_of_the_value(margin):
     assert np.allclose(residual[0], numeric, atol=1e-5)
     V = np.random.default_rng(3).normal(size=S.shape)
     ahead, behind = (binary_residual(S + h * V, y, weight, margin) for h in (1e-6, -1e-6))
-    rho = loss.rho(residual, y, weight)
-    assert np.allclose(loss.curvature_product(rho, weight, V), (ahead - behind) / 2e-6, atol=1e-7)
-    diagonal = loss.curvature_product(rho, weight, np.ones_like(S))
-    assert np.isclose(loss.total_curvature(residual, weight), diagonal.sum(), rtol=1e-12)
-    assert np.allclose(loss.curvatures(residual, weight), diagonal, rtol=1e-12)
+    product = loss.curvature_product(residual, y, weight, V)
+    assert np.allclose(product, (ahead - behind) / 2e-6, atol=1e-7)
+    diagonal = loss.curvature_product(residual, y, weight, np.ones_like(S))
+    assert np.isclose(loss.total_curvature(residual, y, weight), diagonal.sum(), rtol=1e-12)
+    assert np.allclose(loss.curvatures(residual, y, weight), diagonal, rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -177,5 +175,5 @@ def test_a_confident_binary_example_keeps_its_small_loss_residual_and_curvature(
     rest = np.exp(-40.0)
     assert value == pytest.approx(rest, rel=1e-5, abs=0)
     assert work[0, 0] == pytest.approx(-rest if y else rest, rel=1e-5, abs=0)
-    curvature = BinaryLogisticLoss.total_curvature(work, weight)
+    curvature = BinaryLogisticLoss().total_curvature(work, labels, weight)
     assert curvature == pytest.approx(rest, rel=1e-5, abs=0)

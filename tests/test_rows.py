@@ -4,8 +4,8 @@ import pytest
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
+from shareboost.backends import numpy as host_module
 from shareboost.losses import BinaryLogisticLoss, LogisticLoss
-from shareboost.places import host as host_module
 from shareboost.pools import Columns
 from shareboost.rows import Rows
 
@@ -287,7 +287,7 @@ def test_trailing_zero_weights_of_nothing_at_all(problem):
 
 
 def test_blocks_hold_fewer_rows_where_there_are_many_classes():
-    edges = host_module.HOST.edges
+    edges = host_module.NUMPY.edges
     assert len(edges(10_000, 10)) - 1 == 3
     for n_classes in (300, 1000, 5000):
         sizes = np.diff(edges(10_000, n_classes))

@@ -8,53 +8,40 @@ import numpy as np
 import scipy.special
 from numpy.typing import NDArray
 
+from .inputs import backend_of
 from .model import Model
-from .places import is_device_array, place_of
 
 
-def given_back(result: Any, X: Any) -> Any:
-    """Return a result as an array of X's kind: NumPy's, or where X is that of a device, that."""
-    if not is_device_array(X):
-        return result
-    from .on_device.tensors import like
-
-    return like(result, X)
+def decision(scores: Any) -> Any:
+    """Return the scores as scikit-learn wants them: a difference for two classes."""
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-def labels_of(classes: NDArray[Any], places: Any, X: Any) -> Any:
-    """Return the labels at those places, as an array of X's kind if they are numbers."""
-    if not is_device_array(X):
+def labels_of(classes: NDArray[Any], places: Any) -> Any:
+    """Return the labels at those places, where these are if the labels are numbers."""
+    if isinstance(places, np.ndarray):
         return classes[places]
-    place = place_of(X, None)
+    backend = backend_of(places)
     if classes.dtype.kind not in "biuf":
-        return classes[place.numpy(places)]
-    return given_back(place.asarray(classes)[places], X)
+        return classes[backend.numpy(places)]
+    return backend.asarray(classes)[places]
 
 
-def scores_of(model: Model, X: Any) -> Any:
-    """Return the scores of a tensor's rows, (rows, k), on its device; no moved rows."""
-    place: Any = place_of(X, None)
-    with place.settled():
-        weights, intercept = place.asarray(model.weights.T), place.asarray(model.intercept)
-        if X.layout != place.xp.strided:  # compressed rows, which are not cut
-            return place.wide(place.columns(model.features, X)) @ weights + intercept
-        scores = place.zeros((X.shape[0], len(intercept)))
-
-        def write(some: slice) -> None:
-            scores[some] = place.wide(place.columns(model.features, X[some])) @ weights + intercept
-
-        place.memory.chunks(len(X), 24 * max(1, len(weights)), write, "the chosen columns")
-    return scores
+def of_scores(asked: str, scores: Any, classes: NDArray[Any]) -> Any:
+    """Return "decisions", "predict" (the labels) or the "scores" of rows from their scores."""
+    if asked == "predict":
+        return labels_of(classes, scores.argmax(axis=1))
+    return decision(scores) if asked == "decisions" else scores
 
 
 def contributions_of(model: Model, X: Any) -> Any:
     """Return what each atom adds to each score, (rows, k, atoms), as an array where X is."""
-    place = place_of(X, None)
-    with place.settled():
-        weights = place.asarray(model.weights.T)
-        columns = place.wide(place.columns(model.features, X))
+    backend = backend_of(X)
+    with backend.settled():
+        weights = backend.asarray(model.weights.T)
+        columns = backend.wide(backend.columns(model.features, X))
         widths = model.features.widths
-        found = place.zeros((X.shape[0], model.intercept.size, widths.size))
+        found = backend.zeros((X.shape[0], model.intercept.size, widths.size))
         for j, (stop, width) in enumerate(zip(np.cumsum(widths), widths, strict=True)):
             own = slice(int(stop - width), int(stop))
             found[:, :, j] = columns[:, own] @ weights[own]
@@ -70,10 +57,10 @@ class StepWeights(NamedTuple):
 
     def scores(self, columns: Any) -> Any:
         """Return the scores of rows given by all columns of the path, (rows, k)."""
-        place = place_of(columns, None)
+        backend = backend_of(columns)
         first = np.array_equal(self.own, np.arange(self.own.size))  # then no copy is needed
-        used = columns[:, : self.own.size] if first else columns[:, place.asarray(self.own)]
-        return used @ place.asarray(self.weights.T) + place.asarray(self.intercept)
+        used = columns[:, : self.own.size] if first else columns[:, backend.asarray(self.own)]
+        return used @ backend.asarray(self.weights.T) + backend.asarray(self.intercept)
 
 
 def softmax(scores: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .places import is_spread
+from .inputs import input_of
 from .validation import is_number
 
 
@@ -53,7 +53,7 @@ def one_of(argument: str, value: Any, known: Collection[str], owner: str = "") -
 
 def jobs(n_jobs: int | None, X: Any) -> int | None:
     """Return how many fits may run at once: of Dask's rows one, on all workers."""
-    if not is_spread(X):
+    if not input_of(X).fits_one_by_one:
         return n_jobs
     if n_jobs not in (None, 1):
         raise ValueError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,16 @@ from .choice.select import Selector
 from .choice.swaps import SwappingRun
 from .choice.terms import Terms
 from .choice.wishes import Grouping, Prices, Wishes, checked_wishes
-from .losses import LogisticLoss
+from .losses import Loss
 from .penalties import PENALTIES
-from .places import Place
 from .pools import Pool
 from .refit import Refit
 from .rounds import Run, Stopping
 from .rows import Rows
 from .samples import evaluation_sample
+
+if TYPE_CHECKING:
+    from .backends import Backend
 
 # Held out of training for early stopping where nothing else is said, as in scikit-learn.
 HELD_OUT = 0.1
@@ -40,15 +42,15 @@ def wishes(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Wishes, Pool]:
     )
 
 
-def at_place(clf: Any, pool: Pool, place: Place, X: Any) -> Pool:
-    """Return the pool in the form that computes at the place; raise for what it cannot do."""
-    form = place.form(pool)
-    place.check(form, clf.penalty, X)
+def at_backend(clf: Any, pool: Pool, backend: Backend, X: Any) -> Pool:
+    """Return the pool in the form that the backend computes; raise for what it cannot do."""
+    form = backend.form(pool)
+    backend.check(form, clf.penalty, X)
     return form
 
 
 def samples(
-    clf: Any, sample: Any, eval_set: Any, classes: NDArray[Any], pool: Pool, place: Place
+    clf: Any, sample: Any, eval_set: Any, classes: NDArray[Any], pool: Pool, backend: Backend
 ) -> tuple[Any, Any]:
     """Return the rows to train on, of positive weight, and those held out, if any."""
     sample = sample.weighted
@@ -59,8 +61,8 @@ def samples(
         )
     if eval_set is not None:
         finite = "allow-nan" if pool.allows_nan else True
-        held_out = evaluation_sample(clf, eval_set, classes, finite, place)
-        place.check(pool, clf.penalty, held_out.X)
+        held_out = evaluation_sample(clf, eval_set, classes, finite, backend)
+        backend.check(pool, clf.penalty, held_out.X)
         return sample, held_out
     if fraction is None and clf.n_iter_no_change is None:
         return sample, None
@@ -68,19 +70,18 @@ def samples(
 
 
 def saved_run(
-    clf: Any, sample: Any, held_out: Any, eval_set: Any, n_classes: int, place: Place
+    clf: Any, sample: Any, held_out: Any, eval_set: Any, n_classes: int, backend: Backend
 ) -> SavedRun | None:
     """Return the checkpoint, its content checked, or None."""
     if clf.checkpoint is None:
         return None
     drawn = held_out is not None and eval_set is None
-    return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn, n_classes, place))
+    return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn, n_classes, backend))
 
 
-def run(clf: Any, rows: Rows, weight_unit: float, terms: Terms, held_out: Any) -> Run:
-    """Return the run on some rows, whose weights are in some unit."""
+def run(clf: Any, rows: Rows, loss: Loss, weight_unit: float, terms: Terms, held_out: Any) -> Run:
+    """Return the run that lowers a loss on some rows, whose weights are in some unit."""
     penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
-    loss = LogisticLoss(clf.margin)
     refit = Refit(loss, penalty, clf.alpha, clf.solver, clf.max_iter, weight_unit)
     stopping = Stopping(
         np.inf if clf.n_features is None else clf.n_features,

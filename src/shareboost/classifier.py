@@ -23,9 +23,10 @@ from .checkpoints.fingerprint import digest
 from .checkpoints.identity import resolved_of, shaping_of
 from .choice.select import RULES
 from .choice.wishes import GROUP_CHOICES
+from .inputs import backend_of
+from .losses import LogisticLoss
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
-from .places import place_of
 from .pools import POOLS, Pool
 from .pools.by_name import new_pool
 from .prediction import Predictor, fitted_attributes
@@ -409,20 +410,20 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         """
         check_alpha(self.alpha)
         pool = new_pool(self.pool)
-        place = place_of(X, self.device)
+        backend = backend_of(X, self.device)
         checked, classes, names, all_rows = checked_sample(
             self, X, y, sample_weight, pool.allows_nan
         )
         wishes, pool = assembly.wishes(self, names, pool)
-        pool = assembly.at_place(self, pool, place, all_rows.X)
+        pool = assembly.at_backend(self, pool, backend, all_rows.X)
         checked.groups_ = wishes.labels
-        sample, held_out = assembly.samples(checked, all_rows, eval_set, classes, pool, place)
-        checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size, place)
+        sample, held_out = assembly.samples(checked, all_rows, eval_set, classes, pool, backend)
+        checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size, backend)
         warm = warm_start.path_of(self, checked.n_features_in_, classes)
         fitted = partial(self._fitted, checked, classes)
         path = None
         with progress_bars(bool(self.verbose)), ExitStack() as stack:
-            sample = sample.fitted(pool, place, self.fit_intercept)
+            sample = sample.fitted(pool, backend, self.fit_intercept)
             stack.callback(sample.release)
             if self.refit_tol < FLOAT32_REFIT_TOL:
                 pool.widen()
@@ -431,7 +432,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             if isinstance(self.alpha, str):  # else only ratios of weights matter
                 shaped_by["the unit of sample_weight"] = digest(sample.weight_unit)
             most = min(self.n_features or pool.n_atoms_, pool.n_atoms_)
-            rows = sample.rows(pool, classes.size, self.fit_intercept, place, most)
+            rows = sample.rows(pool, classes.size, self.fit_intercept, backend, most)
             resolved = resolved_of(wishes, terms) | rows.identity
             earlier = checkpoint.path(pool, resolved) if checkpoint else None
             if earlier is None and warm is not None:
@@ -441,7 +442,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             most = max(done, most)
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
             with rows:
-                run = assembly.run(self, rows, sample.weight_unit, terms, held_out)
+                loss = LogisticLoss(self.margin)
+                run = assembly.run(self, rows, loss, sample.weight_unit, terms, held_out)
                 if isinstance(self.alpha, str):
                     _warn_of_small_weights(sample.weight_unit * rows.total_weight, sample.n_rows)
                 if (placement := rows.placement) is not None:

@@ -12,10 +12,10 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from .frames import pandas_for
 from .input_columns import columns_read
+from .inputs import input_of, on_host
 from .model_path import ModelPath
-from .places import is_spread
 from .prediction import Predictor
-from .validation import check_labels_of_one_type, is_number, on_host, sample_weights
+from .validation import check_labels_of_one_type, is_number, sample_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,13 +114,8 @@ def error_curve(
 
 def staged_labels(clf: Predictor, X: Any) -> Iterator[NDArray[Any]]:
     """Yield the labels that every model predicts, as NumPy's."""
-    if not is_spread(X):
-        yield from map(on_host, clf.staged_predict(X))
-        return
-    from .on_cluster.prediction import staged_scores
-
-    for scores in staged_scores(clf, X):  # which reads X once, not once a model
-        yield clf.classes_[scores.argmax(axis=1)]
+    for scores in input_of(X).staged(clf, "scores", X):
+        yield clf.classes_[on_host(scores.argmax(axis=1))]
 
 
 def check_has_path(clf: Any) -> None:

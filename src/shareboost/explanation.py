@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .answers import decision
 from .comparison import check_has_path
-from .prediction import Predictor, decision
-from .validation import on_host
+from .inputs import on_host
+from .prediction import Predictor
 
 
 class Explanation(NamedTuple):

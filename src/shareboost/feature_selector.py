@@ -14,20 +14,18 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from .answers import given_back
 from .input_columns import (
     columns_by_name,
     columns_kept,
     has_other_names,
     places_among,
 )
+from .inputs import backend_of, input_of
 from .model import Model
 from .model_path import ModelPath
 from .numbered_names import NumberedNames
-from .places import is_device_array, place_of
 from .pools import ColumnFeatures, Features
 from .sharing import importances
-from .validation import check_rows
 
 
 def _selects_columns(model: FeatureSelector) -> bool:
@@ -161,16 +159,12 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
     def _transformed(self, X: Any) -> Any:
         """Return the columns of the chosen features, without any frame around them."""
         features, rows = self._read(X, self._features_out())
-        if not is_device_array(X):
-            return features.columns(rows)
-        place = place_of(X, None)
-        with place.settled():
-            return given_back(place.columns(features, rows), X)
+        return backend_of(rows).transformed(features, rows)
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
         finite = "allow-nan" if self.path_.features.allows_nan else True
-        return check_rows(self, X, finite)
+        return input_of(X).check_rows(self, X, finite)
 
     def _read(self, X: Any, features: Features) -> tuple[Features, Any]:
         """Return features and the checked rows that they read.

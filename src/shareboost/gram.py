@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from copy import copy
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky
-from scipy.linalg.blas import dtrsm
 
-Matrix = NDArray[np.float64]
+from .arrays import Array, namespace
 
 # A ridge is rounded to a power of this number, so that it seldom changes.
 RIDGE_BASE = 4.0
@@ -19,55 +17,45 @@ RIDGE_BASE = 4.0
 PANEL_COLUMNS = 32
 
 
-class Panel(NamedTuple):
-    """Some rows of a lower triangular matrix."""
+class Factor(ABC):
+    """C, lower triangular, (c, c), made of panels of rows where a backend has its arrays.
 
-    across: Matrix  # (rows, start), left of the diagonal block
-    corner: Matrix  # (rows, rows), lower triangular, stored by columns as BLAS reads it
+    It is never changed: a factor of more or fewer panels is another one.
+    """
 
-    @property
-    def start(self) -> int:
-        """Its first row."""
-        return self.across.shape[1]
+    stops: list[int]  # of the panels: columns up to each
 
-    @property
-    def stop(self) -> int:
-        """The row after its last."""
-        return self.start + self.across.shape[0]
-
-
-class Factor:
-    """C, lower triangular, (c, c), stored as panels of rows."""
-
-    def __init__(self, panels: list[Panel]):
-        self.panels = panels
-
-    def times(self, W: Matrix) -> Matrix:
+    @abstractmethod
+    def times(self, W: Array) -> Array:
         """Return ``W C``, (k, c)."""
-        product = np.zeros_like(W)
-        for panel in self.panels:
-            mine = W[:, panel.start : panel.stop]
-            product[:, : panel.start] += mine @ panel.across
-            product[:, panel.start : panel.stop] += mine @ panel.corner
-        return product
 
-    def divide(self, Z: Matrix) -> Matrix:
+    @abstractmethod
+    def divide(self, Z: Array) -> Array:
         """Return ``Z C^-1``."""
-        W = Z.copy()
-        for panel in reversed(self.panels):
-            mine = W[:, panel.start : panel.stop]
-            mine[:] = _solved(panel.corner, mine, transposed=False)
-            W[:, : panel.start] -= mine @ panel.across
-        return W
 
-    def divide_transposed(self, G: Matrix) -> Matrix:
+    @abstractmethod
+    def divide_transposed(self, G: Array) -> Array:
         """Return ``G C^-T``."""
-        Z = G.copy()
-        for panel in self.panels:
-            mine = Z[:, panel.start : panel.stop]
-            mine -= Z[:, : panel.start] @ panel.across.T
-            mine[:] = _solved(panel.corner, mine, transposed=True)
-        return Z
+
+    @abstractmethod
+    def first(self, n_panels: int) -> Factor:
+        """Return the factor of so many panels alone."""
+
+    @abstractmethod
+    def grown(self, rows: Array) -> Factor | None:
+        """Return the factor with a panel for further rows of the matrix, (new, c + new).
+
+        None where they make the matrix indefinite.
+        """
+
+    @abstractmethod
+    def asarray(self, values: NDArray[np.float64]) -> Array:
+        """Return NumPy's values as an array where the factor is."""
+
+    @property
+    def size(self) -> int:
+        """Number of columns, c."""
+        return self.stops[-1] if self.stops else 0
 
 
 class Gram:
@@ -84,46 +72,63 @@ class Gram:
     rounding : float
         Relative precision of the inner products: collinear columns are kept apart by
         more than that.
+    empty : Factor
+        The factor of no columns, where the matrix is to live.
     """
 
-    def __init__(self, rounding: float):
-        self._borders: list[Matrix] = []  # of each atom: products with all columns up to it
-        self._panels: list[Panel] = []
-        self._ridge = np.empty(0)  # that the panels hold
+    def __init__(self, rounding: float, empty: Factor):
+        self._borders: list[Array] = []  # of each atom: products with all columns up to it
+        self._factor = self._empty = empty
+        self._ridge = np.empty(0)  # that the factor holds
         self._least_apart = self._apart = 1.0 + 100.0 * rounding
 
-    def extend(self, border: Matrix) -> None:
+    def extend(self, border: Array) -> None:
         """Add an atom; ``border`` holds its products with all columns, (new, old + new)."""
         self._borders = [*self._borders, border]
         self._begin_anew(self._apart != self._least_apart)
 
     @property
-    def border(self) -> Matrix:
+    def border(self) -> Array:
         """Inner products of the last atom's columns with all columns, (new, old + new)."""
         return self._borders[-1]
 
     @property
-    def matrix(self) -> Matrix:
+    def matrix(self) -> Array:
         """The whole matrix."""
-        n = self._borders[-1].shape[1] if self._borders else 0
-        matrix = np.zeros((n, n))
-        for border in self._borders:
-            height, stop = border.shape
-            matrix[stop - height : stop, :stop] = border
-            matrix[:stop, stop - height : stop] = border.T
-        return matrix
+        return self._rows(0, self._borders)
 
     def remove(self, place: int) -> Gram:
         """Remove the atom at that place; return the matrix as it was before."""
         before = copy(self)
         stop = self._borders[place].shape[1]
-        gone = slice(stop - self._borders[place].shape[0], stop)
-        later = [np.delete(border, gone, axis=1) for border in self._borders[place + 1 :]]
-        self._borders = [*self._borders[:place], *later]
-        self._panels = [panel for panel in self._panels if panel.stop <= gone.start]
-        self._ridge = np.delete(self._ridge, gone)
+        start = stop - self._borders[place].shape[0]
+        later = self._borders[place + 1 :]
+        hstack = namespace(self._borders[place]).hstack
+        cut = [hstack([border[:, :start], border[:, stop:]]) for border in later]
+        self._borders = [*self._borders[:place], *cut]
+        self._factor = self._factor.first(sum(own <= start for own in self._factor.stops))
+        self._ridge = np.delete(self._ridge, slice(start, stop))
         self._begin_anew(self._apart != self._least_apart)
         return before
+
+    def factor(self, ridge: NDArray[np.float64]) -> Factor:
+        """Return C with ``C C^T`` the matrix plus about ``diag(ridge)``."""
+        ridge = rounded_ridge(ridge)
+        self._begin_anew(not np.array_equal(ridge[: self._ridge.size], self._ridge))
+        self._ridge = ridge
+        panels = atoms_of_panels([border.shape[0] for border in self._borders])
+        stops = [self._borders[last - 1].shape[1] for _, last in panels]
+        same = [a == b for a, b in zip(self._factor.stops, stops, strict=False)]
+        # A panel that was not yet full is factored again when it is.
+        found = self._factor.first(same.index(False) if False in same else len(same))
+        while len(found.stops) < len(panels):
+            first, last = panels[len(found.stops)]
+            grown = found.grown(self._regular(found.size, self._borders[first:last]))
+            if grown is None:  # rounding made it indefinite
+                self._apart = 1.0 + 10.0 * (self._apart - 1.0)
+            found = self._empty if grown is None else grown
+        self._factor = found
+        return found
 
     def _begin_anew(self, needed: bool) -> None:
         """Forget the factor, and how far collinear columns had to be kept apart for it.
@@ -131,50 +136,28 @@ class Gram:
         So that a factor depends on the columns and the ridge alone, and on nothing earlier.
         """
         if needed:
-            self._panels = []
+            self._factor = self._empty
             self._apart = self._least_apart
 
-    def factor(self, ridge: NDArray[np.float64]) -> Factor:
-        """Return C with ``C C^T`` the matrix plus about ``diag(ridge)``."""
-        ridge = rounded_ridge(ridge)
-        self._begin_anew(not np.array_equal(ridge[: self._ridge.size], self._ridge))
-        self._ridge = ridge
-        while True:
-            try:
-                for first, last in self._atoms_of_panels():
-                    self._add_panel(self._borders[first:last])
-                return Factor(self._panels)
-            except LinAlgError:  # rounding made it indefinite
-                self._apart = 1.0 + 10.0 * (self._apart - 1.0)
-                self._panels = []
-
-    def _atoms_of_panels(self) -> list[tuple[int, int]]:
-        """Return the atoms of every panel that is not yet factored or was not yet full."""
-        pairs = atoms_of_panels([border.shape[0] for border in self._borders])
-        kept = 0
-        while kept < min(len(self._panels), len(pairs)):
-            if self._panels[kept].stop != self._borders[pairs[kept][1] - 1].shape[1]:
-                break
-            kept += 1
-        self._panels = self._panels[:kept]
-        return pairs[kept:]
-
-    def _add_panel(self, borders: list[Matrix]) -> None:
-        """Factor the rows of some atoms below all panels."""
-        start, stop = borders[0].shape[1] - borders[0].shape[0], borders[-1].shape[1]
-        corner = np.zeros((stop - start, stop - start))
+    def _rows(self, start: int, borders: list[Array]) -> Array:
+        """Return the rows of some atoms from column ``start`` on, (rows, columns up to them)."""
+        stop = borders[-1].shape[1] if borders else 0
+        rows = self._empty.asarray(np.zeros((stop - start, stop)))
         for border in borders:
-            own = slice(border.shape[1] - border.shape[0] - start, border.shape[1] - start)
-            corner[own, : own.stop] = border[:, start:]
-            corner[: own.stop, own] = border[:, start:].T
-        diagonal = np.einsum("cc->c", corner)  # a view
-        diagonal *= self._apart
-        diagonal += self._ridge[start:stop] + np.finfo(np.float64).tiny
-        left = np.concatenate([border[:, :start] for border in borders])
-        across = Factor(self._panels).divide_transposed(left)
-        corner -= across @ across.T
-        factor = cholesky(np.asfortranarray(corner), lower=True, check_finite=False)
-        self._panels = [*self._panels, Panel(across, np.asfortranarray(factor))]
+            height, end = border.shape
+            own = slice(end - height - start, end - start)
+            rows[own, :end] = border
+            rows[: own.stop, end - height : end] = border[:, start:].T
+        return rows
+
+    def _regular(self, start: int, borders: list[Array]) -> Array:
+        """Return the rows of some atoms with the ridge, collinear columns kept apart."""
+        rows = self._rows(start, borders)
+        places = np.arange(len(rows))
+        ridge = self._ridge[start : start + len(rows)] + np.finfo(np.float64).tiny
+        diagonal = rows[places, start + places] * self._apart
+        rows[places, start + places] = diagonal + self._empty.asarray(ridge)
+        return rows
 
 
 def atoms_of_panels(widths: list[int]) -> list[tuple[int, int]]:
@@ -193,12 +176,3 @@ def rounded_ridge(ridge: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
         power = np.round(np.log(ridge) / np.log(RIDGE_BASE))
     return np.asarray(RIDGE_BASE**power)
-
-
-def _solved(corner: Matrix, rows: Matrix, transposed: bool) -> Matrix:
-    """Return ``rows corner^-1`` or, of the transposed corner, ``rows corner^-T``.
-
-    By BLAS itself: a refit solves some thousand small systems, and SciPy's ``solve_triangular``
-    would take longer to look at them than to solve them.
-    """
-    return dtrsm(1.0, corner, rows.T, lower=True, trans_a=not transposed).T

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Array
 from .losses import Labels
-from .places import Place
-from .places.base import Array
 from .pools import Pool
 from .rows import Chosen, Rows
+
+if TYPE_CHECKING:
+    from .backends import Backend
 
 
 class HeldOut:
@@ -20,12 +22,14 @@ class HeldOut:
     The columns of an atom are computed when a round first uses it, and kept.
     """
 
-    def __init__(self, X: Any, y: Labels, weight: NDArray[np.float64], pool: Pool, place: Place):
-        self.place = place
+    def __init__(
+        self, X: Any, y: Labels, weight: NDArray[np.float64], pool: Pool, backend: Backend
+    ):
+        self.backend = backend
         self.pool = pool
-        self.X = place.rows(X)
-        self.y = place.asarray(y)
-        self.weight = place.asarray(weight)
+        self.X = backend.rows(X)
+        self.y = backend.asarray(y)
+        self.weight = backend.asarray(weight)
         self.total_weight = float(weight.sum())
         self._columns: dict[int, Array] = {}
 
@@ -38,20 +42,20 @@ class HeldOut:
 
     def right(self, chosen: tuple[Chosen, ...], intercept: bool, W: NDArray[np.float64]) -> float:
         """Return the weight of the rows that the chosen atoms answer right."""
-        place = self.place
-        scores = place.zeros((self.y.shape[0], W.shape[0]))
+        backend = self.backend
+        scores = backend.zeros((self.y.shape[0], W.shape[0]))
         stop = int(intercept)
         if intercept:
-            scores += place.asarray(W[:, 0])
+            scores += backend.asarray(W[:, 0])
         for one in chosen:
             start, stop = stop, stop + one.scales.size
-            columns = place.wide(self._columns_of(one.atom)) - place.asarray(one.centers)
-            columns /= place.asarray(one.scales)
-            scores += columns @ place.asarray(W[:, start:stop].T)
+            columns = backend.wide(self._columns_of(one.atom)) - backend.asarray(one.centers)
+            columns /= backend.asarray(one.scales)
+            scores += columns @ backend.asarray(W[:, start:stop].T)
         right = scores.argmax(axis=1) == self.y
-        return float(place.wide(right) @ self.weight)
+        return float(backend.wide(right) @ self.weight)
 
     def _columns_of(self, atom: int) -> Array:
         if atom not in self._columns:
-            self._columns[atom] = self.place.columns(self.pool.features([atom]), self.X)
+            self._columns[atom] = self.backend.columns(self.pool.features([atom]), self.X)
         return self._columns[atom]

@@ -28,21 +28,49 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .places import namespace
-from .places.base import Scalar
+from .arrays import Scalar, namespace
+from .inputs import backend_module
 
 Floats = Any  # NDArray[np.floating], or a tensor of a torch device
 Labels = NDArray[np.intp]
 
 
-@dataclass(frozen=True)
 class Loss(ABC):
     """A total over examples of a convex function of their scores.
+
+    Rules and solvers ask it for curvatures at the point evaluated last, from the residuals there.
+    """
+
+    # Whether a constant added to the scores of all classes changes nothing.
+    shifts: ClassVar[bool] = False
+
+    @abstractmethod
+    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> Scalar:
+        """Return the total loss; ``scores`` is overwritten with the residual."""
+
+    @abstractmethod
+    def curvature_product(
+        self, residual: Floats, y: Labels, weight: Floats, direction: Floats
+    ) -> Floats:
+        """Return the Hessian of the total loss in the scores times ``direction``, (k, n)."""
+
+    @abstractmethod
+    def curvatures(self, residual: Floats, y: Labels, weight: Floats) -> Floats:
+        """Return the Hessian's diagonal, (k, n)."""
+
+    def total_curvature(self, residual: Floats, y: Labels, weight: Floats) -> Scalar:
+        """Return the sum over classes and examples of ``curvatures``."""
+        return self.curvatures(residual, y, weight).sum(dtype=namespace(residual).float64)
+
+
+@dataclass(frozen=True)
+class _Logistic(Loss):
+    """What the losses of all classes and of one alone have in common.
 
     Parameters
     ----------
@@ -52,31 +80,15 @@ class Loss(ABC):
 
     margin: float = 1.0
 
-    @abstractmethod
-    def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> Scalar:
-        """Return the total loss; ``scores`` is overwritten with the residual."""
-
-    @staticmethod
-    @abstractmethod
-    def rho(residual: Floats, y: Labels, weight: Floats) -> Floats:
-        """Return what the curvature is made of, (k, n), from the residual and positive weights."""
-
-    @staticmethod
-    @abstractmethod
-    def curvature_product(rho: Floats, weight: Floats, direction: Floats) -> Floats:
-        """Return the Hessian of the total loss in the scores times ``direction``, (k, n)."""
-
-    @staticmethod
-    def curvatures(residual: Floats, weight: Floats) -> Floats:
-        """Return the Hessian's diagonal, ``weight * rho * (1 - rho)``, (k, n), from the residual.
+    def curvatures(self, residual: Floats, y: Labels, weight: Floats) -> Floats:
+        """Return the Hessian's diagonal, ``weight * rho * (1 - rho)``, (k, n).
 
         The residual over the weight is rho or rho - 1, in size a share and its complement.
         """
         size = abs(residual)
         return size * (1.0 - size / weight)
 
-    @staticmethod
-    def total_curvature(residual: Floats, weight: Floats) -> Scalar:
+    def total_curvature(self, residual: Floats, y: Labels, weight: Floats) -> Scalar:
         """Return the sum over classes and examples of ``curvatures``."""
         xp = namespace(residual)
         squares = xp.einsum("qn,qn->n", residual, residual) / weight
@@ -84,7 +96,7 @@ class Loss(ABC):
 
 
 @dataclass(frozen=True)
-class LogisticLoss(Loss):
+class LogisticLoss(_Logistic):
     r"""Total of ``ln sum_q exp(margin * 1[q != y] - s_y + s_q)`` over examples.
 
     Parameters
@@ -93,6 +105,8 @@ class LogisticLoss(Loss):
         How far the true class must lead. 1 is the paper's eq. (3), an upper bound on
         the 0-1 loss; 0 is the plain softmax cross-entropy.
     """
+
+    shifts = True
 
     def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> Scalar:
         """Return the total loss; ``scores`` is overwritten with the residual.
@@ -120,9 +134,11 @@ class LogisticLoss(Loss):
         rho[y, namespace(y).arange(len(y), device=y.device)] += 1.0
         return rho
 
-    @staticmethod
-    def curvature_product(rho: Floats, weight: Floats, direction: Floats) -> Floats:
+    def curvature_product(
+        self, residual: Floats, y: Labels, weight: Floats, direction: Floats
+    ) -> Floats:
         """Return the Hessian of the total loss in the scores times ``direction``, (k, n)."""
+        rho = self.rho(residual, y, weight)
         product = rho * direction
         product -= rho * product.sum(axis=0)
         product *= weight
@@ -130,7 +146,7 @@ class LogisticLoss(Loss):
 
 
 @dataclass(frozen=True)
-class BinaryLogisticLoss(Loss):
+class BinaryLogisticLoss(_Logistic):
     r"""Total of ``ln(1 + exp(margin - t s))`` over examples, ``t = 2 y - 1``.
 
     That is ``LogisticLoss`` of two classes whose scores differ by s: one class against the
@@ -157,27 +173,25 @@ class BinaryLogisticLoss(Loss):
             np.multiply(-sign, weight * rho, out=scores[0])
         return _weighted(losses, weight)
 
-    @staticmethod
-    def rho(residual: Floats, y: Labels, weight: Floats) -> Floats:
-        """Return eq. (6)'s rho of the wrong answer, (1, n), from the residual.
+    def curvature_product(
+        self, residual: Floats, y: Labels, weight: Floats, direction: Floats
+    ) -> Floats:
+        """Return the second derivative of the total loss times ``direction``, (1, n).
 
-        Of the two it is the one that a confident example does not round to 1.
+        It is made of eq. (6)'s rho of the wrong answer: of the two the one that a confident
+        example does not round to 1.
         """
-        return np.abs(residual) / weight
-
-    @staticmethod
-    def curvature_product(rho: Floats, weight: Floats, direction: Floats) -> Floats:
-        """Return the second derivative of the total loss times ``direction``, (1, n)."""
+        rho = np.abs(residual) / weight
         return weight * rho * (1.0 - rho) * direction
 
 
 def _softmax_of(scores: Floats) -> Any:
     """Return the module of the steps that run where the scores are."""
-    if isinstance(scores, np.ndarray):
-        from .kernels import softmax as steps
-    else:
-        from .on_device import softmax as steps  # type: ignore[no-redef]
-    return steps
+    if not isinstance(scores, np.ndarray):
+        return backend_module(scores, "softmax")
+    from .kernels import softmax
+
+    return softmax
 
 
 def _weighted(losses: Floats, weight: Floats) -> Scalar:

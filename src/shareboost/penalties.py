@@ -15,8 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .places import namespace
-from .places.base import Scalar
+from .arrays import Scalar, namespace
 from .validation import is_number
 
 Weights = NDArray[np.float64]  # or a tensor of a torch device: what is said holds for both

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Self
 
@@ -17,20 +17,18 @@ from sklearn.utils.validation import check_is_fitted
 from .answers import (
     StepWeights,
     contributions_of,
-    given_back,
+    decision,
     labels_of,
     log_softmax,
-    scores_of,
     softmax,
 )
 from .feature_selector import FeatureSelector
 from .frames import labelled
 from .input_columns import columns_read
+from .inputs import backend_of, input_of
 from .model_path import ModelPath, Step
-from .places import is_device_array, is_spread, place_of
 from .pools import Columns, Groups
 from .pools.by_name import WithPool, known_pool, takes_nan
-from .validation import on_host
 
 
 class Predictor(ClassifierMixin, FeatureSelector, WithPool):
@@ -46,19 +44,14 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         is predicted. Of a Dask array or frame, all that is predicted is a lazy Dask array with
         the same chunks of rows, of NumPy's blocks.
         """
-        if self._is_spread(X):
-            return self._answered("decisions", X)
-        return given_back(decision(self._scores(X)), X)
+        return self._answered("decisions", X)
 
     def predict(self, X: Any) -> Any:
         """Return the class of the highest score for each row; ties go to the first class.
 
         Of a device's array, labels that are no numbers come as NumPy's.
         """
-        if self._is_spread(X):
-            return self._answered("predict", X)
-        best = self._best(X)
-        return labels_of(self.classes_, best, X)
+        return self._answered("predict", X)
 
     def predict_proba(self, X: Any) -> Any:
         """Return the softmax of the scores, (n_samples, n_classes).
@@ -68,15 +61,11 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         trains for the decision: the order of classes is right, the values are not
         calibrated.
         """
-        if self._is_spread(X):
-            return self._answered("proba", X)
-        return given_back(softmax(self._logits(self._scores(X))), X)
+        return self._answered("proba", X)
 
     def predict_log_proba(self, X: Any) -> Any:
         """Return the logarithm of ``predict_proba``, (n_samples, n_classes)."""
-        if self._is_spread(X):
-            return self._answered("log-proba", X)
-        return given_back(log_softmax(self._logits(self._scores(X))), X)
+        return self._answered("log-proba", X)
 
     def explain(self, X: Any) -> Any:
         """Return what each chosen feature adds to the scores of each row.
@@ -123,9 +112,7 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         feature  petal length (cm)  petal width (cm)
         0                      5.3               1.5
         """
-        if self._is_spread(X):
-            return self._answered("explain", X)
-        found = self._contributions(X)
+        found = self._answered("explain", X)
         return labelled(found, X, self.classes_, partial(self.path_.names, self.selected_))
 
     def transform(self, X: Any) -> Any:
@@ -139,40 +126,26 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         -------
         array of shape (n_samples, n_columns)
         """
-        return self._answered("transform", X) if self._is_spread(X) else self._transformed(X)
+        return self._answered("transform", X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy on X: the weighted share of labels that ``predict`` tells.
 
         Of Dask's rows it is computed where they are, and y and the weights may be Dask's too.
         """
-        from sklearn.metrics import accuracy_score  # a heavy import
-
         predicted = self.predict(X)
-        if is_spread(predicted):
-            from .on_cluster.scoring import accuracy
-
-            return accuracy(predicted, y, sample_weight)
-        y, sample_weight = on_host(y), on_host(sample_weight)
-        return accuracy_score(y, on_host(predicted), sample_weight=sample_weight)
+        return input_of(predicted).accuracy(predicted, y, sample_weight)
 
     def staged_decision_function(self, X: Any) -> Iterator[Any]:
         """Yield the decision function of every model of ``path_``, in its order.
 
         Of Dask's rows they are lazy; ``dask.compute(*...)`` of all of them reads X once.
         """
-        if is_spread(X):
-            yield from self._staged_answers("decisions", X)
-            return
-        yield from (given_back(decision(scores), X) for scores in self._staged_scores(X))
+        yield from input_of(X).staged(self, "decisions", X)
 
     def staged_predict(self, X: Any) -> Iterator[Any]:
         """Yield the predictions of every model of ``path_``, in its order."""
-        if is_spread(X):
-            yield from self._staged_answers("predict", X)
-            return
-        for scores in self._staged_scores(X):
-            yield labels_of(self.classes_, scores.argmax(axis=1), X)
+        yield from input_of(X).staged(self, "predict", X)
 
     def at(self, t: int) -> Self:
         """Return the classifier of ``t`` features, from the same run.
@@ -271,19 +244,17 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         Of a device's array they are a tensor there; so are those of every row and round.
         """
         model, rows = self._read_model(X)
-        return scores_of(model, rows) if is_device_array(X) else model.scores(rows)
+        return backend_of(rows).scores(model, rows)
 
     def _best(self, X: Any) -> Any:
         """Return the place of the highest score of every row, checked, (n_samples,)."""
-        if is_device_array(X):
-            return self._scores(X).argmax(axis=1)
         model, rows = self._read_model(X)
-        return model.best(rows)
+        return backend_of(rows).best(model, rows)
 
     def _contributions(self, X: Any) -> Any:
         """Return what each atom adds to the scores, without any frame around it."""
         model, rows = self._read_model(X)
-        return given_back(decision(contributions_of(model, rows)), X)
+        return decision(contributions_of(model, rows))
 
     def _staged_scores(self, X: Any) -> Iterator[Any]:
         columns = self._path_columns(X)
@@ -292,10 +263,10 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
     def _path_columns(self, X: Any) -> Any:
         """Return the columns of all atoms of the path in float64, checked, on X's device."""
         check_is_fitted(self)
-        place = place_of(X, None)
         features, rows = self._read(X, self.path_.features)
-        with place.settled():
-            return place.wide(place.columns(features, rows))
+        backend = backend_of(rows)
+        with backend.settled():
+            return backend.wide(backend.columns(features, rows))
 
     def _staged_weights(self) -> Iterator[StepWeights]:
         """Yield the weights of every model of the path, by the columns of all atoms."""
@@ -303,24 +274,22 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
             _, own = self.path_.places(step.atoms)
             yield StepWeights(own, *self.path_.weights(step, own))
 
-    def _is_spread(self, X: Any) -> bool:
-        """Return whether Dask is to answer, of whom X is."""
-        return is_spread(X)
-
     def _answered(self, asked: str, X: Any) -> Any:
-        from .on_cluster.prediction import answered  # imports Dask, of whom X is
-
-        return answered(self, asked, X)
-
-    def _staged_answers(self, asked: str, X: Any) -> Iterator[Any]:
-        from .on_cluster.prediction import staged_answers
-
-        return staged_answers(self, asked, X)
+        """Return one of ``ANSWERS`` to rows of X, in arrays of their kind."""
+        check_is_fitted(self)
+        return input_of(X).answered(self, asked, X)
 
 
-def decision(scores: Any) -> Any:
-    """Return the scores as scikit-learn wants them: a difference for two classes."""
-    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+# What a classifier answers to rows, by the names that are asked for: where the rows are computed.
+ANSWERS: dict[str, Callable[[Predictor, Any], Any]] = {
+    "decisions": lambda clf, X: decision(clf._scores(X)),
+    "predict": lambda clf, X: labels_of(clf.classes_, clf._best(X)),
+    "proba": lambda clf, X: softmax(clf._logits(clf._scores(X))),
+    "log-proba": lambda clf, X: log_softmax(clf._logits(clf._scores(X))),
+    "explain": Predictor._contributions,
+    "transform": Predictor._transformed,
+    "staged-columns": Predictor._path_columns,
+}
 
 
 def fitted_attributes(

@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from copy import copy
 from itertools import accumulate
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Array, Scalar
+from .inputs import backend_of
 from .losses import Floats, Labels, Loss
-from .places import HOST, Place
-from .places.base import Array, Scalar
 from .pools import Pool
 from .pools.base import SMALLEST_SCALE, out_of_range
 from .shard import CURVATURE, RESIDUAL, Block, Chosen, Shard, Wanted, may_overflow
+
+if TYPE_CHECKING:
+    from .backends import Backend
 
 Found = TypeVar("Found")
 
@@ -65,26 +68,26 @@ class Evaluated(NamedTuple):
 class Rows:
     """All training rows as blocks, and totals over them.
 
-    They live in NumPy's arrays or on a torch device, as ``place`` says, and so does every
+    They live in NumPy's arrays or on a torch device, as ``backend`` says, and so does every
     array here but for what is said to be NumPy's.
 
     Parameters
     ----------
     X, y, weight :
-        The rows, X in its place, with labels ``0 .. n_classes - 1`` and positive weights.
+        The rows, X as its backend has it, with labels ``0 .. n_classes - 1`` and positive weights.
     pool : Pool
-        A pool fitted on X, in the form of the place.
+        A pool fitted on X, in the form of the backend.
     n_classes : int
         k.
     intercept : bool
         Whether the first column is the constant 1. The columns that follow are then
         centred as they are appended; the intercept absorbs the shift.
-    place : Place
-        Where the arrays live.
+    backend : Backend, optional
+        Where the arrays live; that of X by default.
 
     Notes
     -----
-    Use as a context manager: it holds what the place needs, threads and their limits.
+    Use as a context manager: it holds what the backend needs, threads and their limits.
     """
 
     @property
@@ -108,14 +111,16 @@ class Rows:
         pool: Pool,
         n_classes: int,
         intercept: bool,
-        place: Place = HOST,
+        backend: Backend | None = None,
     ):
-        self._begin(float(weight.sum()), Shard(pool, n_classes, intercept, place))
+        self._begin(
+            float(weight.sum()), Shard(pool, n_classes, intercept, backend or backend_of(X))
+        )
         self._source = (X, y, weight)
 
     def _begin(self, total_weight: float, shard: Shard) -> None:
         """Set what is known before anything is encoded."""
-        self.place = shard.place
+        self.backend = shard.backend
         self.pool = shard.pool
         self.n_classes = shard.n_classes
         self.intercept = shard.intercept
@@ -123,13 +128,13 @@ class Rows:
         self.chosen: tuple[Chosen, ...] = ()  # in the order of their columns
         self._layout: _Layout | None = None  # of their columns
         self._part_segments: dict[int, Any] = {}  # of the columns of each part, by atom
-        self.gram = shard.place.gram(0.0)
+        self.gram = shard.backend.gram(0.0)
         self._shard = shard
         self._known: Evaluated | None = None  # columns appended since do not change it
         self._resources = ExitStack()
 
     def __enter__(self) -> Self:
-        self._shard.map = self._resources.enter_context(self.place.settled())
+        self._shard.map = self._resources.enter_context(self.backend.settled())
         try:
             self._encode()
             self.reset(())
@@ -140,7 +145,7 @@ class Rows:
 
     def __exit__(self, *exception: Any) -> None:
         self._shard.map = map
-        # Of an exception the place may have something to say.
+        # Of an exception the backend may have something to say.
         self._resources.__exit__(*(exception or (None, None, None)))
 
     def _encode(self) -> None:
@@ -168,7 +173,7 @@ class Rows:
 
     @property
     def segments(self) -> Any:
-        """The columns of each atom, as the place sums over them."""
+        """The columns of each atom, as the backend sums over them."""
         return self._laid_out().segments
 
     def _laid_out(self) -> _Layout:
@@ -176,7 +181,7 @@ class Rows:
         if self._layout is None or self._layout.chosen is not self.chosen:
             widths = [1] * self.intercept + [chosen.scales.size for chosen in self.chosen]
             starts = list(accumulate(widths, initial=0))
-            segments = self.place.segments(starts[:-1], starts[-1])
+            segments = self.backend.segments(starts[:-1], starts[-1])
             self._layout = _Layout(self.chosen, starts, segments)
         return self._layout
 
@@ -205,10 +210,10 @@ class Rows:
         start, stop = self.n_columns, self.n_columns + scales.size
         products = self._scaled(atom, centers, scales, start, stop)
         # Not finite where the centres are not.
-        if scales.min() < SMALLEST_SCALE or not np.isfinite(self.place.numpy(products)).all():
+        if scales.min() < SMALLEST_SCALE or not np.isfinite(self.backend.numpy(products)).all():
             raise out_of_range(self.pool, atom)
         self.gram.extend(products / self.total_weight)
-        self.chosen = (*self.chosen, Chosen(atom, self.place.numpy(centers), scales))
+        self.chosen = (*self.chosen, Chosen(atom, self.backend.numpy(centers), scales))
 
     def _written(self, atom: int, start: int, stop: int) -> Array:
         """Write an atom's columns as they come; return their weighted sums."""
@@ -226,9 +231,9 @@ class Rows:
         """Choose these atoms and no others, as if they had been appended one by one."""
         self._known = None
         self.chosen = ()
-        self.gram = self.place.gram(float(np.finfo(self.pool.dtype_).eps))
+        self.gram = self.backend.gram(float(np.finfo(self.pool.dtype_).eps))
         if self.intercept:
-            self.gram.extend(self.place.asarray(np.ones((1, 1))))
+            self.gram.extend(self.backend.asarray(np.ones((1, 1))))
         for atom in atoms:
             self.append(atom)
 
@@ -239,7 +244,7 @@ class Rows:
     def relabelled(self, y: Labels, n_classes: int) -> Rows:
         """Return the same rows with other labels, of which other atoms may be chosen."""
         edges = np.cumsum([len(block.y) for block in self.blocks])
-        return self._beside(list(map(self.place.asarray, np.split(y, edges[:-1]))), n_classes)
+        return self._beside(list(map(self.backend.asarray, np.split(y, edges[:-1]))), n_classes)
 
     def _beside(self, labels: list[Array], n_classes: int) -> Rows:
         """Return rows that share the encoding and the threads, with nothing chosen yet."""
@@ -258,7 +263,7 @@ class Rows:
         known = self._known
         if known is not None:  # the last columns may go, where they had no weight
             kept = stop == n and known.W.shape[1] <= start
-            n_kept = start if self.place.columns_apart else 0
+            n_kept = start if self.backend.columns_apart else 0
             short = known._replace(gradient=known.gradient[:, :n_kept])
             self._known = short if kept else None
         columns = self._shard.take_out(start, stop, n)
@@ -281,7 +286,7 @@ class Rows:
         """Return the total loss at W, (k, n_columns), and its gradient.
 
         Leaves in every block the residual at W: step 3 of Algorithm 1. W is an array of this
-        place, or NumPy's. A point that was just evaluated is not evaluated again, nor, of
+        backend, or NumPy's. A point that was just evaluated is not evaluated again, nor, of
         NumPy's, one that only has more columns of weight zero; the result is the same, to the
         last bit, as if it were.
         """
@@ -293,12 +298,12 @@ class Rows:
         if known is None:
             known = self._evaluated(W, loss, n_asked)
         elif (n_known := known.gradient.shape[1]) < n_asked:
-            start = n_known if self.place.columns_apart else 0
+            start = n_known if self.backend.columns_apart else 0
             (more,) = self.total("correlate", start, n_asked)
             before = known.gradient[:, :start]
-            known = known._replace(gradient=self.place.xp.hstack([before, more]))
+            known = known._replace(gradient=self.backend.xp.hstack([before, more]))
         self._known = known
-        return known.value, self.place.copy(known.gradient[:, :n_asked])
+        return known.value, self.backend.copy(known.gradient[:, :n_asked])
 
     def _known_at(self, W: Array, loss: Loss) -> Evaluated | None:
         """Return what was evaluated last, if it was at W.
@@ -310,7 +315,7 @@ class Rows:
             return None
         if not isinstance(W, np.ndarray):
             return known if known.W is W else None
-        at = known.W if isinstance(known.W, np.ndarray) else self.place.numpy(known.W)
+        at = known.W if isinstance(known.W, np.ndarray) else self.backend.numpy(known.W)
         same = np.array_equal(at[:, : W.shape[1]], W) and not at[:, W.shape[1] :].any()
         return known if same else None
 
@@ -340,7 +345,7 @@ class Rows:
     def _residual_mean(self) -> Array:
         """Return the weighted mean of the residuals, (k,); zeros where nothing is centred."""
         if not self.intercept:
-            return self.place.zeros((self.n_classes,))
+            return self.backend.zeros((self.n_classes,))
         (sums,) = self.total("residual_sums")
         return sums / self.total_weight
 
@@ -350,7 +355,7 @@ class Rows:
         The totals are those wanted, of the residuals and curvatures at the point evaluated last.
         """
         signals = {signal for signal, _ in wanted}
-        curvatures = self.place.zeros((self.n_classes,))
+        curvatures = self.backend.zeros((self.n_classes,))
         if signals & {RESIDUAL, CURVATURE}:
             curvatures = self.prepare(CURVATURE in signals)
         return self.over_parts(wanted, task, curvatures)
@@ -372,9 +377,9 @@ class Rows:
     def _by_atom(self, of_columns: Array, part: slice) -> NDArray[np.float64]:
         if part.start not in self._part_segments:
             starts = self.pool.starts(part)
-            self._part_segments[part.start] = self.place.segments(starts, len(of_columns))
-        sums = self.place.sums_over(self._part_segments[part.start], of_columns)
-        return self.place.numpy(sums)
+            self._part_segments[part.start] = self.backend.segments(starts, len(of_columns))
+        sums = self.backend.sums_over(self._part_segments[part.start], of_columns)
+        return self.backend.numpy(sums)
 
 
 __all__ = ["Block", "Chosen", "Evaluated", "Removed", "Rows", "Totals", "may_overflow"]

@@ -4,31 +4,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
-from sklearn.utils import _safe_indexing, indexable
-from sklearn.utils.validation import _check_feature_names_in, check_array, column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
 from .checkpoints.fingerprint import digest
 from .heldout import HeldOut
+from .inputs import input_of, on_host, rows_of
 from .losses import Labels
-from .places import Place, is_device_array, is_spread
 from .pools import Pool
-from .pools.by_name import takes_nan
 from .rows import Rows
 from .validation import (
-    check_data,
-    check_labels_of_one_type,
-    check_rows,
-    check_weights,
     checked_weights,
-    encode_labels,
-    on_host,
-    sample_weights,
 )
+
+if TYPE_CHECKING:
+    from .backends import Backend
 
 Estimator = TypeVar("Estimator")
 
@@ -71,20 +65,20 @@ class Sample(NamedTuple):
         own = self if self.own is None else self._replace(weight=self.own)
         return self.take(train), own.take(held_out)
 
-    def fitted(self, pool: Pool, place: Place, centred: bool) -> Sample:
-        """Fit the pool to the rows; return them where the place has them."""
-        with place.settled():
-            sample = self._replace(X=place.rows(self.X))
+    def fitted(self, pool: Pool, backend: Backend, centred: bool) -> Sample:
+        """Fit the pool to the rows; return them where the backend has them."""
+        with backend.settled():
+            sample = self._replace(X=backend.rows(self.X))
             pool.fit(sample.X, sample.weight, centred=centred)
         return sample
 
-    def rows(self, pool: Pool, n_classes: int, intercept: bool, place: Place, n: int) -> Rows:
+    def rows(self, pool: Pool, n_classes: int, intercept: bool, backend: Backend, n: int) -> Rows:
         """Return the rows for a run of up to n atoms of the fitted pool."""
-        return Rows(self.X, self.y, self.weight, pool, n_classes, intercept, place)
+        return Rows(self.X, self.y, self.weight, pool, n_classes, intercept, backend)
 
     def held_out(self, rows: Rows) -> HeldOut:
         """Return these rows as those that a run on others is scored on."""
-        return HeldOut(self.X, self.y, self.weight, rows.pool, rows.place)
+        return HeldOut(self.X, self.y, self.weight, rows.pool, rows.backend)
 
     def digests(self, n_classes: int) -> dict[str, str]:
         """Return what tells whether other rows, of so many classes, are the same."""
@@ -109,27 +103,9 @@ class GivenSample(NamedTuple):
 
     def take(self, rows: NDArray[Any]) -> GivenSample:
         """Return some of the rows, by index, some of them several times, or by mask."""
-        if is_spread(self.X) and rows.dtype != bool:
-            rows = np.sort(rows)  # which rows, not in which order: they stay in their blocks
+        rows = input_of(self.X).taken_as(rows)
         weight = None if self.weight is None else self.weight[rows]
         return GivenSample(rows_of(self.X, rows), self.y[rows], weight)
-
-
-def rows_of(X: Any, rows: NDArray[Any]) -> Any:
-    """Return some rows of X, a frame or a device's array too, by index or by mask.
-
-    Those of Dask's arrays and frames are lazy, and their index is in rising order.
-    """
-    if is_spread(X):
-        from .on_cluster.given_rows import some_rows
-
-        return some_rows(X, rows)
-    if not is_device_array(X):
-        return _safe_indexing(X, rows)
-    from .on_device import as_tensor
-    from .on_device.tensors import like, taken
-
-    return like(taken(as_tensor(X), rows), X)
 
 
 class CheckedSample(NamedTuple, Generic[Estimator]):
@@ -147,19 +123,7 @@ def checked_sample(
     """Return the rows to fit an estimator to, checked; the estimator stays as it is."""
     # Validation writes attributes: on a copy, so that a failed fit changes nothing.
     checked = copy.copy(estimator)
-    if is_spread(X):
-        from .on_cluster.checks import checked_sample as on_cluster
-
-        return on_cluster(checked, X, y, sample_weight, allows_nan)
-    y, sample_weight = on_host(y), on_host(sample_weight)
-    check_labels_of_one_type(y)
-    data, labels = check_data(checked, X, y, allows_nan)
-    classes, index = encode_labels(labels)
-    class_weight = checked.class_weight  # type: ignore[attr-defined]
-    weight, unit = check_weights(sample_weight, data, class_weight, classes, index)
-    own = sample_weights(sample_weight, data)
-    names = _check_feature_names_in(checked)
-    return CheckedSample(checked, classes, names, Sample(data, index, weight, own, unit))
+    return input_of(X).sample(checked, X, y, sample_weight, allows_nan)
 
 
 def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
@@ -167,17 +131,7 @@ def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSampl
 
     The estimator ``checked`` learns the number and names of columns.
     """
-    y, sample_weight = on_host(y), on_host(sample_weight)
-    check_labels_of_one_type(y)
-    if is_spread(X):
-        from .on_cluster.checks import with_known_rows
-
-        X, n_rows = with_known_rows(checked, X)
-        return GivenSample(X, *row_values(y, sample_weight, n_rows))
-    data, labels = check_data(checked, X, y, takes_nan(checked.pool))
-    weight = None if sample_weight is None else checked_weights(sample_weight, data)
-    (X,) = indexable(X if hasattr(X, "shape") else data)
-    return GivenSample(X, labels, weight)
+    return input_of(X).given_sample(checked, X, y, sample_weight)
 
 
 def held_out_rows(
@@ -197,7 +151,7 @@ def held_out_rows(
 
 
 def evaluation_sample(
-    checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, place: Place
+    checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
 ) -> Any:
     """Return ``eval_set``, (X, y) or (X, y, sample_weight), checked against the training data."""
     if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
@@ -206,45 +160,7 @@ def evaluation_sample(
             f"{type(eval_set).__name__}"
             + (f" of {len(eval_set)} entries." if hasattr(eval_set, "__len__") else ".")
         )
-    X, y, *weights = eval_set
-    if is_spread(X):
-        return _spread_evaluation(checked, eval_set, classes, finite, place)
-    if is_device_array(X):
-        place.check_beside(X, "eval_set")
-    y, weights = on_host(y), list(map(on_host, weights))
-    try:
-        data = check_rows(checked, X, finite)
-        check_labels_of_one_type(y)
-    except ValueError as error:
-        raise ValueError(f"eval_set is not valid: {error}") from None
-    labels = check_array(y, ensure_2d=False, dtype=None, input_name="y of eval_set")
-    if labels.ndim != 1 or labels.size != data.shape[0]:
-        raise ValueError(
-            f"eval_set has {data.shape[0]} rows and labels of the shape {labels.shape}: it takes "
-            "a label a row."
-        )
-    if unknown := sorted(set(labels.tolist()) - set(classes.tolist()), key=str):
-        raise ValueError(
-            f"eval_set has the label {unknown[0]!r}, which y does not hold: it takes the labels "
-            f"{classes.tolist()}."
-        )
-    index = np.searchsorted(classes, labels)
-    sample_weight = weights[0] if weights else None
-    return Sample(data, index.astype(np.intp), sample_weights(sample_weight, data))
-
-
-def _spread_evaluation(
-    checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, place: Place
-) -> Any:
-    """Return held-out rows of Dask, for a fit on rows of Dask."""
-    from .on_cluster.checks import evaluation_sample
-    from .on_cluster.place import Cluster
-
-    if not isinstance(place, Cluster):
-        raise ValueError(
-            "eval_set is Dask's, and X is not: give both in arrays of one kind, or compute it."
-        )
-    return evaluation_sample(checked, eval_set, classes, finite == "allow-nan")
+    return input_of(eval_set[0]).evaluation_sample(checked, eval_set, classes, finite, backend)
 
 
 def row_values(

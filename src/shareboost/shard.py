@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .arrays import Array, Map, Scalar, namespace
 from .losses import Labels, Loss
-from .places import Place, namespace
-from .places.base import Array, Map, Scalar
 from .pools import Pool
 from .progress import track
+
+if TYPE_CHECKING:
+    from .backends import Backend
 
 # A trial step of a solver may be far too long, and columns may be too large: whoever asked sees
 # a value that is not finite, and nobody else sees anything.
@@ -55,32 +57,33 @@ class Shard:
     """Some rows, all of them in one fit or those of a worker, and totals over them.
 
     Every method that returns a tuple returns totals over the rows, in float64: those of
-    several shards add up. Arrays live where ``place`` says.
+    several shards add up. Arrays live where ``backend`` says.
 
     Parameters
     ----------
     pool : Pool
-        A fitted pool, in the form of the place.
+        A fitted pool, in the form of the backend.
     n_classes : int
         k.
     intercept : bool
         Whether the first column is the constant 1.
-    place : Place
+    backend : Backend
         Where the arrays live.
     """
 
-    def __init__(self, pool: Pool, n_classes: int, intercept: bool, place: Place):
+    def __init__(self, pool: Pool, n_classes: int, intercept: bool, backend: Backend):
         self.pool = pool
         self.n_classes = n_classes
         self.intercept = intercept
-        self.place = place
+        self.backend = backend
         self.blocks: list[Block] = []
         self.map: Map = map
+        self.loss: Loss  # evaluated last
 
     def encode(self, X: Any, y: Labels, weight: NDArray[np.float64]) -> None:
         """Cut the rows into blocks in the pool's encoding."""
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        rows = [slice(*pair) for pair in pairwise(self.place.edges(y.size, self.n_classes))]
+        rows = [slice(*pair) for pair in pairwise(self.backend.edges(y.size, self.n_classes))]
         blocks = self.map(
             lambda some: self.block(self.pool.encode(X, some), y[some], weight[some]), rows
         )
@@ -88,13 +91,13 @@ class Shard:
 
     def block(self, data: Any, y: Labels, weight: NDArray[np.float64]) -> Block:
         """Return a block of rows whose encoding is known, with no column but the intercept."""
-        place, dtype = self.place, self.pool.dtype_
+        backend, dtype = self.backend, self.pool.dtype_
         block = Block(
             data=data,
-            y=place.asarray(y),
-            weight=place.asarray(weight.astype(dtype)),
-            columns=place.empty((8, y.size), dtype),
-            residual=place.empty((self.n_classes, y.size), dtype),
+            y=backend.asarray(y),
+            weight=backend.asarray(weight.astype(dtype)),
+            columns=backend.empty((8, y.size), dtype),
+            residual=backend.empty((self.n_classes, y.size), dtype),
         )
         if self.intercept:
             block.columns[0] = 1.0
@@ -114,11 +117,11 @@ class Shard:
 
     def _summand(self, value: Any) -> Array:
         """Return a value of the first block in float64, to add the others to."""
-        place = self.place
+        backend = self.backend
         if isinstance(value, float):  # as NumPy's scalars are, which cannot be added to
-            return place.asarray(np.array(value))
-        wide = place.wide(value)
-        return place.copy(wide) if wide is value and len(self.blocks) > 1 else wide
+            return backend.asarray(np.array(value))
+        wide = backend.wide(value)
+        return backend.copy(wide) if wide is value and len(self.blocks) > 1 else wide
 
     # The chosen columns.
 
@@ -142,16 +145,16 @@ class Shard:
         """Make room for columns up to ``stop``; those before ``start`` are kept."""
         if stop > block.columns.shape[0]:
             shape = 2 * stop, block.columns.shape[1]
-            grown = self.place.empty(shape, self.pool.dtype_)
+            grown = self.backend.empty(shape, self.pool.dtype_)
             grown[:start] = block.columns[:start]
             block.columns = grown
 
     def _weighted(self, block: Block, start: int, stop: int) -> Array:
         """Return the weighted sums of new columns, zero where nothing is centred."""
-        place = self.place
+        backend = self.backend
         if not self.intercept:
-            return place.zeros((stop - start,))
-        return place.wide(block.columns[start:stop]) @ place.wide(block.weight)
+            return backend.zeros((stop - start,))
+        return backend.wide(block.columns[start:stop]) @ backend.wide(block.weight)
 
     def scale(
         self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]
@@ -162,23 +165,23 @@ class Shard:
 
     def rescale(self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]) -> None:
         """Bring columns just written into training units."""
-        place = self.place
-        middles, divisors = place.asarray(centers)[:, None], place.asarray(scales)[:, None]
+        backend = self.backend
+        middles, divisors = backend.asarray(centers)[:, None], backend.asarray(scales)[:, None]
 
         @may_overflow
         def scale(block: Block) -> None:
             new = block.columns[start:stop]
-            new[:] = (place.wide(new) - middles) / divisors
+            new[:] = (backend.wide(new) - middles) / divisors
 
         list(self.map(scale, self.blocks))
 
     def products(self, start: int, stop: int) -> tuple[Array]:
         """Return the weighted products of the columns from ``start`` on with all."""
-        place = self.place
+        backend = self.backend
         (found,) = self.total(
             may_overflow(
                 lambda block: (
-                    place.inner(block.columns[start:stop] * block.weight, block.columns[:stop]),
+                    backend.inner(block.columns[start:stop] * block.weight, block.columns[:stop]),
                 )
             )
         )
@@ -188,8 +191,8 @@ class Shard:
         """Take columns out; later ones move up. Return those of each block."""
 
         def take_out(block: Block) -> Array:
-            taken = self.place.copy(block.columns[start:stop])
-            later = self.place.copy(block.columns[stop:n_columns])  # the two overlap
+            taken = self.backend.copy(block.columns[start:stop])
+            later = self.backend.copy(block.columns[stop:n_columns])  # the two overlap
             block.columns[start : n_columns - (stop - start)] = later
             return taken
 
@@ -200,7 +203,7 @@ class Shard:
 
         def put_back(pair: tuple[Block, Array]) -> None:
             block, taken = pair
-            later = self.place.copy(block.columns[start:n_columns])
+            later = self.backend.copy(block.columns[start:n_columns])
             block.columns[stop : n_columns + stop - start] = later
             block.columns[start:stop] = taken
 
@@ -210,13 +213,14 @@ class Shard:
 
     def evaluate(self, W: Array, loss: Loss, n_columns: int) -> tuple[Scalar, Array]:
         """Return the loss at W and its gradient in the first columns; leave the residuals."""
-        place = self.place
-        W = place.asarray(W)
-        weights = place.cast(W, self.pool.dtype_)
+        backend = self.backend
+        self.loss = loss
+        W = backend.asarray(W)
+        weights = backend.cast(W, self.pool.dtype_)
 
         @may_overflow
         def part(block: Block) -> tuple[Scalar, Array]:
-            place.product(weights, block.columns[: W.shape[1]], block.residual)
+            backend.product(weights, block.columns[: W.shape[1]], block.residual)
             value = loss.value_and_residual(block.residual, block.y, block.weight)
             return value, self._correlated(block, 0, n_columns)
 
@@ -229,45 +233,50 @@ class Shard:
         return (found,)
 
     def _correlated(self, block: Block, start: int, stop: int) -> Array:
-        return self.place.correlated(block.residual, block.columns[start:stop])
+        return self.backend.correlated(block.residual, block.columns[start:stop])
 
-    def curvature_product(self, V: Array, loss: Loss) -> tuple[Array]:
+    def curvature_product(self, V: Array) -> tuple[Array]:
         """Return the Hessian of the loss in the weights times V, (k, columns)."""
-        place = self.place
-        weights = place.cast(place.asarray(V), self.pool.dtype_)
+        backend, loss = self.backend, self.loss
+        weights = backend.cast(backend.asarray(V), self.pool.dtype_)
 
         @may_overflow
         def part(block: Block) -> tuple[Array]:
             columns = block.columns[: V.shape[1]]
-            rho = loss.rho(block.residual, block.y, block.weight)
-            curved = loss.curvature_product(rho, block.weight, weights @ columns)
-            return (place.inner(curved, columns),)
+            direction = weights @ columns
+            curved = loss.curvature_product(block.residual, block.y, block.weight, direction)
+            return (backend.inner(curved, columns),)
 
         (product,) = self.total(part)
         return (product,)
 
     def total_curvature(self) -> tuple[Scalar]:
         """Return the loss's curvature, summed over classes and examples."""
-        (total,) = self.total(lambda block: (Loss.total_curvature(block.residual, block.weight),))
+        loss = self.loss
+        (total,) = self.total(
+            lambda block: (loss.total_curvature(block.residual, block.y, block.weight),)
+        )
         return (total,)
 
     def class_curvatures(self) -> tuple[Array]:
         """Return the loss's curvature in the scores of each class, (k,)."""
-        (totals,) = self.total(
-            lambda block: (Loss.curvatures(block.residual, block.weight).sum(axis=1),)
-        )
+        (totals,) = self.total(lambda block: (self._curvatures(block).sum(axis=1),))
         return (totals,)
+
+    def _curvatures(self, block: Block) -> Array:
+        """Return the curvature of the loss in each score, (k, n), at the point evaluated last."""
+        return self.loss.curvatures(block.residual, block.y, block.weight)
 
     def candidate_sums(self, atoms: Sequence[int]) -> tuple[Array]:
         """Return the weighted sums of the atoms' columns, in X's units; zero if not centred."""
         if not self.intercept:
-            return (self.place.zeros((sum(self.pool.scales(atom).size for atom in atoms),)),)
-        place = self.place
+            return (self.backend.zeros((sum(self.pool.scales(atom).size for atom in atoms),)),)
+        backend = self.backend
 
         def sums_of(block: Block) -> tuple[Array]:
-            weight = place.wide(block.weight)
-            sums = [place.wide(self._candidate(block, atom)) @ weight for atom in atoms]
-            return (place.xp.concatenate(sums),)
+            weight = backend.wide(block.weight)
+            sums = [backend.wide(self._candidate(block, atom)) @ weight for atom in atoms]
+            return (backend.xp.concatenate(sums),)
 
         (sums,) = self.total(sums_of)
         return (sums,)
@@ -296,30 +305,33 @@ class Shard:
         slopes : (k, candidates)
             Of each candidate with the residual.
         """
-        place = self.place
+        backend = self.backend
         scales = [self.pool.scales(atom) for atom in atoms]
         widths = np.array([own.size for own in scales])
         starts = np.cumsum(widths) - widths
         first = np.repeat(starts, widths)  # column of the atom of each candidate
         last = first + np.repeat(widths, widths) - 1
-        partners = [place.asarray(np.minimum(first + i, last)) for i in range(1, widths.max())]
+        partners = [backend.asarray(np.minimum(first + i, last)) for i in range(1, widths.max())]
         units = [
-            (place.asarray(centers[start : start + own.size])[:, None], place.asarray(own)[:, None])
+            (
+                backend.asarray(centers[start : start + own.size])[:, None],
+                backend.asarray(own)[:, None],
+            )
             for start, own in zip(starts, scales, strict=True)
         ]
 
         @may_overflow
         def part(block: Block) -> tuple[Array, Array, Array]:
             chosen = block.columns[:n_columns]
-            candidates = place.empty((int(widths.sum()), len(block.y)), self.pool.dtype_)
+            candidates = backend.empty((int(widths.sum()), len(block.y)), self.pool.dtype_)
             for atom, start, (middles, divisors) in zip(atoms, starts, units, strict=True):
-                own = place.wide(self._candidate(block, atom))
+                own = backend.wide(self._candidate(block, atom))
                 candidates[start : start + len(own)] = (own - middles) / divisors
             asked = set(atoms)
             block.candidates = {a: c for a, c in block.candidates.items() if a in asked}
-            slopes = place.correlated(block.residual, candidates)
-            curvatures = Loss.curvatures(block.residual, block.weight)
-            products = place.zeros((self.n_classes, n_columns, n_columns + len(candidates)))
+            slopes = backend.correlated(block.residual, candidates)
+            curvatures = self._curvatures(block)
+            products = backend.zeros((self.n_classes, n_columns, n_columns + len(candidates)))
             later = slice(n_columns, None)
             step = max(1, WEIGHTED // max(1, n_columns * len(block.y)))
             for start in range(0, self.n_classes, step):
@@ -331,9 +343,9 @@ class Shard:
                     sizes = len(some), n_columns, len(others)
                     own[:, :, columns] = (weighted @ others.T).reshape(sizes)
             squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
-            candidates *= candidates[place.asarray(first)] if partners else candidates
+            candidates *= candidates[backend.asarray(first)] if partners else candidates
             squares.insert(0, curvatures @ candidates.T)
-            return products, place.xp.stack(squares, -1), slopes
+            return products, backend.xp.stack(squares, -1), slopes
 
         products, squares, slopes = self.total(part)
         return products, squares, slopes
@@ -349,16 +361,16 @@ class Shard:
         If asked for, also the curvature of the loss in each score, whose sums over examples,
         (k,), it returns.
         """
-        place = self.place
-        mean = place.asarray(mean)
+        backend = self.backend
+        mean = backend.asarray(mean)
 
         def prepare(block: Block) -> tuple[Array]:
-            centred = place.less_mean(block.residual, mean, block.weight)
+            centred = backend.less_mean(block.residual, mean, block.weight)
             prepared = self.pool.prepare(centred)
             block.prepared = _apart(prepared, centred)
             if not curvatures:
-                return (place.zeros((self.n_classes,)),)
-            curvature = Loss.curvatures(block.residual, block.weight)
+                return (backend.zeros((self.n_classes,)),)
+            curvature = self._curvatures(block)
             block.curvature = self.pool.prepare(curvature)
             return (_over_examples(curvature),)
 
@@ -388,7 +400,7 @@ class Shard:
 
     def _in_place(self, part: slice, signal: str, squares: bool) -> Array:
         first, *others = self.blocks
-        stats = self.place.wide(self._stats(first, part, signal, squares))
+        stats = self.backend.wide(self._stats(first, part, signal, squares))
         for block in others:
             self._stats(block, part, signal, squares, stats)
         return stats
@@ -405,7 +417,7 @@ class Shard:
         if signal != WEIGHT:
             return block.prepared if signal == RESIDUAL else block.curvature
         # As many rows as everywhere: no second compilation of a kernel.
-        alike = self.place.empty((self.n_classes, len(block.weight)), self.pool.dtype_)
+        alike = self.backend.empty((self.n_classes, len(block.weight)), self.pool.dtype_)
         alike[:] = block.weight
         return self.pool.prepare(alike)
 
@@ -419,8 +431,8 @@ class Shard:
                 block.data,
                 y,
                 block.weight,
-                self.place.copy(block.columns[:1]),
-                self.place.empty((n_classes, len(y)), self.pool.dtype_),
+                self.backend.copy(block.columns[:1]),
+                self.backend.empty((n_classes, len(y)), self.pool.dtype_),
             )
             for block, y in zip(self.blocks, labels, strict=True)
         ]

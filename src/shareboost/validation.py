@@ -16,16 +16,13 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
     _check_sample_weight,
+    _num_samples,
     check_array,
-    column_or_1d,
     validate_data,
 )
 
 from .losses import Labels
-from .places import is_device_array, is_spread
 
 # Sparse formats kept as they come; any other becomes the first.
 SPARSE = ("csr", "csc")
@@ -43,9 +40,6 @@ def check_data(
 ) -> tuple[Any, NDArray[Any]]:
     """Return X and y as arrays; the estimator learns the number and names of columns."""
     finite = "allow-nan" if allows_nan else True
-    if is_device_array(X):
-        _check_takes_tensors(estimator, X)
-        return _check_device_data(estimator, X, y, allows_nan)
     _check_indices(X)
     check_frame(X)
     try:
@@ -161,66 +155,12 @@ def as_numbers(data: Any, finite: Any) -> Any:
     return found
 
 
-def _check_device_data(
-    estimator: Any, X: Any, y: Any, allows_nan: bool
-) -> tuple[Any, NDArray[Any]]:
-    """Return rows of a device as a tensor, and y as an array."""
-    from .on_device.tensors import checked_tensor
-
-    data = checked_tensor(X, allows_nan)
-    _check_feature_names(estimator, None, reset=True)
-    _check_n_features(estimator, data, reset=True)
-    if y is None:
-        raise ValueError("y is None: it takes a label a row.")
-    labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
-    if len(labels) != data.shape[0]:
-        raise ValueError(
-            f"X and y differ in length: X has {data.shape[0]} rows, y {len(labels)} labels. y "
-            "takes a label a row."
-        )
-    return data, labels
-
-
-def _check_takes_tensors(estimator: Any, X: Any) -> None:
-    """Raise where an estimator computes in NumPy alone."""
-    if not hasattr(estimator, "device"):
-        raise ValueError(
-            f"X is a {type(X).__module__.partition('.')[0]} array, and {type(estimator).__name__} "
-            "computes in NumPy: it takes NumPy's arrays, SciPy's matrices and frames."
-        )
-
-
 def check_rows(estimator: Any, X: Any, finite: Any) -> Any:
     """Return rows for an estimator that knows the number and names of its columns."""
-    if not is_device_array(X):
-        _check_indices(X)
-        check_frame(X)
-        data = validate_data(
-            estimator, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite
-        )
-        return as_numbers(data, finite)
-    from .on_device.tensors import checked_tensor
-
-    _check_takes_tensors(estimator, X)
-    data = checked_tensor(X, finite == "allow-nan")
-    _check_n_features(estimator, data, reset=False)
-    return data
-
-
-def on_host(values: Any) -> Any:
-    """Return an array of a device or of Dask as NumPy's or SciPy's; any other value as it is.
-
-    Dask's are computed, its frames to pandas' frames.
-    """
-    if is_spread(values):
-        from .on_cluster.given_rows import computed
-
-        return computed(values)
-    if not is_device_array(values):
-        return values
-    from .on_device.tensors import host_array
-
-    return host_array(values)
+    _check_indices(X)
+    check_frame(X)
+    data = validate_data(estimator, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite)
+    return as_numbers(data, finite)
 
 
 def check_labels_of_one_type(y: Any) -> None:
@@ -325,9 +265,10 @@ def checked_weights(sample_weight: Any, X: Any) -> NDArray[np.float64]:
             sample_weight = np.asarray(sample_weight, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"sample_weight takes a number for every row: {error}.") from error
-    if is_device_array(X):  # of which only the number of rows counts
-        X = np.empty((X.shape[0], 0))
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, allow_all_zero_weights=True)
+    rows = np.empty((_num_samples(X), 0))  # only their number counts
+    weight = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, allow_all_zero_weights=True
+    )
     if weight.min() < 0:
         raise ValueError(
             f"sample_weight has negative values, the lowest {weight.min():g}: it takes "

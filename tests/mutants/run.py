@@ -50,7 +50,7 @@ AREAS = {
         14,
         ["refit", "choice/test_select.py", "test_rounds.py", "test_path.py"],
     ),
-    "gram": (["gram.py"], 10, ["test_gram.py", "refit", "test_rows.py"]),
+    "gram": (["gram.py", "backends/panels.py"], 10, ["test_gram.py", "refit", "test_rows.py"]),
     "pools": (["pools"], 20, ["pools", "test_as_published.py"]),
     "kernels": (["kernels"], 14, ["kernels", "datasets", "pools"]),
     "penalties": (["penalties.py"], 10, ["test_penalties.py", "refit"]),

@@ -82,7 +82,7 @@ def test_deviations_are_about_the_mean_unless_told(name, data):
     X, ones = data[0], np.ones(120)
     truth = naive_scales(fitted(name, X), X, ones, centred=True)
     pool = clone(POOLS_TO_TEST[name])
-    for found in (clone(pool).fit(X), clone(pool).fit_spread(Whole(X, ones))):
+    for found in (clone(pool).fit(X), clone(pool).fit(Whole(X, ones))):
         for scale, expected in zip(scales_of(found), truth, strict=True):
             assert np.allclose(scale, expected, rtol=1e-3)
 

@@ -26,8 +26,8 @@ from sklearn.preprocessing import MinMaxScaler
 from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
+from shareboost.backends import numpy as host_module
 from shareboost.choice.select import RULES
-from shareboost.places import host as host_module
 from shareboost.pools import POOLS, Columns, Groups, Stumps, Union
 
 NAMES = {

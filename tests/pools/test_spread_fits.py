@@ -7,7 +7,6 @@ from pairs import covering
 from sklearn.base import clone
 
 from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Union
-from shareboost.pools import base as pools_base
 from shareboost.pools import table as pools_table
 from shareboost.pools.table import Whole
 
@@ -52,7 +51,7 @@ def test_a_pool_learns_from_blocks_what_it_learns_from_all_rows(name, make, cent
         Cut(X, weight, n_blocks=2 if weighted else 6, seed=int(weighted)),
         Whole(X, np.ones(120) if weight is None else weight),
     ):
-        assert_alike(clone(POOLS_TO_TEST[name]).fit_spread(table, centred), truth)
+        assert_alike(clone(POOLS_TO_TEST[name]).fit(table, centred=centred), truth)
 
 
 def test_a_sample_of_rows_comes_in_their_order():
@@ -75,7 +74,7 @@ def test_a_sample_of_rows_comes_in_their_order():
 def test_all_types_of_numbers_come_in_blocks_too(dtype, make, pool):
     X = some_digits()[0].astype(dtype)
     X = make(X.astype(np.uint8) if dtype == "?" and make is sp.csr_array else X)
-    assert_alike(clone(pool).fit_spread(Cut(X)), clone(pool).fit(X))
+    assert_alike(clone(pool).fit(Cut(X)), clone(pool).fit(X))
 
 
 @pytest.mark.parametrize("offset", [1e-3, 1e9])
@@ -83,7 +82,7 @@ def test_all_types_of_numbers_come_in_blocks_too(dtype, make, pool):
 def test_columns_far_from_zero_keep_their_deviation(offset, make):
     X = np.random.default_rng(0).normal([0.0, offset, -offset], size=(500, 3))
     weight = np.random.default_rng(1).uniform(size=500) + 1e-3
-    found = Columns().fit_spread(Cut(make(X), weight))
+    found = Columns().fit(Cut(make(X), weight))
     mean = np.average(X, axis=0, weights=weight)
     deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
     assert np.allclose(found.scale_, deviation, rtol=1e-6)
@@ -93,7 +92,7 @@ def test_columns_far_from_zero_keep_their_deviation(offset, make):
 def test_the_sums_are_about_the_first_row_of_largest_weight():
     X = np.random.default_rng(0).normal(size=(40, 3))
     table = Cut(X, n_blocks=9)
-    assert np.array_equal(Columns().fit_spread(table).scale_, Columns().fit(X).scale_)
+    assert np.array_equal(Columns().fit(table).scale_, Columns().fit(X).scale_)
     assert table.asked == ["ranges of columns", "moments of columns"]
 
 
@@ -101,17 +100,17 @@ def test_explicit_zeros_and_duplicates_of_sparse_rows_count_once():
     values, columns, pointers = [1.0, 2.0, 0.0, 4.0], [0, 0, 1, 1], [0, 2, 3, 3, 4]
     X = sp.csr_array((np.array(values), np.array(columns), np.array(pointers)), shape=(4, 2))
     for pool in (Columns(), Products(), Stumps()):
-        assert_alike(clone(pool).fit_spread(Cut(X)), clone(pool).fit(X))
+        assert_alike(clone(pool).fit(Cut(X)), clone(pool).fit(X))
 
 
 def test_products_take_as_few_passes_as_keep_answers_small(monkeypatch):
     X = np.random.default_rng(0).normal(size=(100, 90))
     table, pool = Cut(X), Products(linear=True).fit(X)
-    found = Products(linear=True).fit_spread(table)
+    found = Products(linear=True).fit(table)
     assert table.asked == ["sizes of columns", "scales of products"]
     monkeypatch.setattr(pools_table, "ANSWER_BYTES", 40_000)
     narrow = Cut(X)
-    assert_alike(Products(linear=True).fit_spread(narrow), pool)
+    assert_alike(Products(linear=True).fit(narrow), pool)
     assert_alike(found, pool)
     assert narrow.asked.count("scales of products") == 2
     assert narrow.most_answered < table.most_answered
@@ -120,17 +119,17 @@ def test_products_take_as_few_passes_as_keep_answers_small(monkeypatch):
 class Remembered(Columns):
     """A pool of one's own, that takes rows in one place."""
 
-    def fit(self, X, weight=None, centred=True):
-        self.rows_, self.weight_ = X, weight
-        return super().fit(X, weight, centred)
+    def learn(self, table, centred):
+        self.rows_, self.weight_ = table.gathered()
+        super().learn(table, centred)
 
 
 @makers
 def test_a_pool_of_ones_own_is_fitted_on_a_sample_of_rows(make, monkeypatch):
     X = np.arange(1.0, 9001.0).reshape(3000, 3)
     weight = np.linspace(1, 2, 3000)
-    monkeypatch.setattr(pools_base, "SAMPLE_BYTES", 2000 * 3 * 8)
-    pools = [Remembered().fit_spread(Cut(make(X), weight, n_blocks=n)) for n in (3, 8)]
+    monkeypatch.setattr(pools_table, "SAMPLE_BYTES", 2000 * 3 * 8)
+    pools = [Remembered().fit(Cut(make(X), weight, n_blocks=n)) for n in (3, 8)]
     rows = pools[0].rows_.toarray() if make is sp.csr_array else pools[0].rows_
     assert 1000 < len(rows) < 3000
     places = ((rows[:, 0] - 1) / 3).astype(int)
@@ -142,7 +141,7 @@ def test_a_pool_of_ones_own_is_fitted_on_a_sample_of_rows(make, monkeypatch):
 
 def test_a_sample_takes_the_bytes_it_may(monkeypatch):
     dense = np.arange(1.0, 27001.0).reshape(9000, 3)
-    monkeypatch.setattr(pools_base, "SAMPLE_BYTES", 2000 * 3 * 8)
+    monkeypatch.setattr(pools_table, "SAMPLE_BYTES", 2000 * 3 * 8)
     sizes = [
         (dense, 2000),
         (dense.astype(np.float32), 4000),
@@ -150,23 +149,23 @@ def test_a_sample_takes_the_bytes_it_may(monkeypatch):
         (sp.csr_array(dense * [1, 0, 0]), 4000),
     ]
     for X, size in sizes:
-        assert Remembered().fit_spread(Cut(X)).rows_.shape[0] == size
+        assert Remembered().fit(Cut(X)).rows_.shape[0] == size
     wide = sp.csr_array((np.ones(9000), np.zeros(9000, dtype=int), np.arange(9001)), (9000, 50))
-    monkeypatch.setattr(pools_base, "SAMPLE_BYTES", 1050 * 50 * 8)
+    monkeypatch.setattr(pools_table, "SAMPLE_BYTES", 1050 * 50 * 8)
     # By their entries all rows; but eight times as many as dense ones are enough.
-    assert Remembered().fit_spread(Cut(wide)).rows_.shape[0] == 8 * 1050
-    monkeypatch.setattr(pools_base, "SAMPLE_BYTES", 100)
-    assert Remembered().fit_spread(Cut(dense)).rows_.shape[0] == 1000
+    assert Remembered().fit(Cut(wide)).rows_.shape[0] == 8 * 1050
+    monkeypatch.setattr(pools_table, "SAMPLE_BYTES", 100)
+    assert Remembered().fit(Cut(dense)).rows_.shape[0] == 1000
 
 
 def test_the_sample_is_drawn_by_the_random_state_of_the_pool(monkeypatch):
     X = np.random.default_rng(0).normal(size=(1500, 4))
-    monkeypatch.setattr(pools_base, "SAMPLE_BYTES", 1)
-    centres = [Pieces(3, random_state=seed).fit_spread(Cut(X)).centres_ for seed in (0, 0, 1)]
+    monkeypatch.setattr(pools_table, "SAMPLE_BYTES", 1)
+    centres = [Pieces(3, random_state=seed).fit(Cut(X)).centres_ for seed in (0, 0, 1)]
     assert np.array_equal(centres[0], centres[1])
     assert not np.array_equal(centres[0], centres[2])
     state = np.random.RandomState(7)
-    Pieces(3, random_state=state).fit_spread(Cut(X))
+    Pieces(3, random_state=state).fit(Cut(X))
 
 
 @pytest.mark.parametrize(
@@ -181,4 +180,4 @@ def test_the_sample_is_drawn_by_the_random_state_of_the_pool(monkeypatch):
 )
 def test_parameters_are_refused_as_ever(pool, message):
     with pytest.raises(ValueError, match=message):
-        pool.fit_spread(Cut(some_digits()[0]))
+        pool.fit(Cut(some_digits()[0]))

@@ -184,13 +184,13 @@ def test_every_threshold_is_refused_where_values_are_too_many(monkeypatch):
     assert_same_cuts(X, None, None)
     monkeypatch.setattr(threshold_search, "MOST_DISTINCT", 100)
     with pytest.raises(ValueError, match=r"max_bins=None .* at most 100 distinct .* column 0 of X"):
-        Stumps(max_bins=None).fit_spread(Cut(X))
+        Stumps(max_bins=None).fit(Cut(X))
 
 
 def test_stumps_of_many_values_have_the_scales_of_all_rows():
     X = np.random.default_rng(0).normal(size=(3000, 4))
     X[:200, 1], X[:2900, 2] = np.nan, 0.0
-    found, truth = Stumps(16).fit_spread(Cut(X)), Stumps(16).fit(X)
+    found, truth = Stumps(16).fit(Cut(X)), Stumps(16).fit(X)
     assert vars(found).keys() == vars(truth).keys()
     for name in ("thresholds_", "starts_", "mostly_one_", "common_codes_", "stored_"):
         assert np.array_equal(getattr(found, name), getattr(truth, name))

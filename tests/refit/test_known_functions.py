@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from shareboost.places import HOST
+from shareboost.backends import NUMPY
 from shareboost.refit.lbfgs import PATIENCE, lbfgs
 from shareboost.refit.line_search import DECREASE, SLOPE, line_search
 from shareboost.refit.nesterov import nesterov
@@ -20,7 +20,7 @@ class Known:
     ``reached`` is what it tells of its gradient, by default the largest entry.
     """
 
-    rows = SimpleNamespace(place=HOST)
+    rows = SimpleNamespace(backend=NUMPY)
 
     def __init__(self, z, value, gradient, hessian=None, noise=0.0, reached=None):
         self.value, self.gradient, self.hessian = value, gradient, hessian
@@ -32,7 +32,7 @@ class Known:
     def evaluate(self, z, products=nothing):
         self.points.append(z)
         value, slope = float(self.value(z)), np.asarray(self.gradient(z), dtype=float)
-        squared, *found = HOST.numbers([slope @ slope, *products(slope)])
+        squared, *found = NUMPY.numbers([slope @ slope, *products(slope)])
         reached = self.reached(slope)
         return Evaluation(z, z, value, value, slope, reached, self.noise, squared, tuple(found))
 

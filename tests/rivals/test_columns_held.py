@@ -3,8 +3,8 @@ import pytest
 from naive import average_loss
 from scipy.optimize import approx_fprime
 
+from shareboost.backends import numpy as host_module
 from shareboost.losses import LogisticLoss
-from shareboost.places import host as host_module
 from shareboost.pools import Columns, Groups
 from shareboost.rivals.columns_held import HeldColumns
 from shareboost.rows import Rows

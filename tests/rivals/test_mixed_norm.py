@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from shareboost.backends import numpy as host_module
 from shareboost.path import StopReason
-from shareboost.places import host as host_module
 from shareboost.pools import Columns, Pieces, Stumps, Union
 from shareboost.rivals import MixedNormClassifier, mixed_norm
 

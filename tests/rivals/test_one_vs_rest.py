@@ -17,8 +17,8 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
+from shareboost.backends import numpy as host_module
 from shareboost.path import StopReason
-from shareboost.places import host as host_module
 from shareboost.pools import Columns, Pieces, Stumps
 from shareboost.rivals import OneVsRestGreedyClassifier, class_turns
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
 
 from ..choice.terms import Terms
 from ..choice.wishes import Wishes
 from ..penalties import PENALTIES
-from ..places import Place
 from ..pools import POOLS, Pool
 from .fingerprint import digest
+
+if TYPE_CHECKING:
+    from ..backends import Backend
 
 
 def identity_of(
@@ -21,7 +23,7 @@ def identity_of(
     held_out: Any,
     drawn: bool,
     n_classes: int,
-    place: Place,
+    backend: Backend,
 ) -> dict[str, str]:
     """Return the digest of the data and of every parameter that matters, by name.
 
@@ -34,7 +36,7 @@ def identity_of(
     names = [name for name in estimator._get_param_names() if name not in left_out]
     return {
         "version of shareboost": digest(__version__),
-        "device": digest(place.name),
+        "device": digest(backend.name),
         **sample.digests(n_classes),
         "eval_set": digest(None if held_out is None else held_out.digests(n_classes)),
         **{name: _of_parameter(estimator, name) for name in names},

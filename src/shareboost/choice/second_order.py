@@ -155,7 +155,7 @@ def by_class(
     _add_centers(rows, [atom for atom in atoms if atom not in centers], centers)
     middles = np.concatenate([centers[atom] for atom in atoms])
     totals = rows.candidates("weighted_products", atoms, middles, n)
-    products, squares, slopes = (rows.place.numpy(total) / rows.total_weight for total in totals)
+    products, squares, slopes = (rows.backend.numpy(total) / rows.total_weight for total in totals)
     np.nan_to_num(products, copy=False, posinf=0.0, neginf=0.0)
     return SecondOrder(
         W,
@@ -181,13 +181,13 @@ def shared(rows: Rows, refit: Refit, W: Weights, atom: int) -> SecondOrder:
     """
     W, slope, ridge, own_ridge = _at(rows, refit, W)
     (total,) = rows.total("class_curvatures")
-    mean = np.maximum(rows.place.numpy(total) / rows.total_weight, np.finfo(np.float64).tiny)
+    mean = np.maximum(rows.backend.numpy(total) / rows.total_weight, np.finfo(np.float64).tiny)
     unit = np.sqrt(mean)[:, None]
     rows.append(atom)
     n, stop = rows.starts[-2:]
     (found,) = rows.total("correlate", n, stop)
-    slopes = rows.place.numpy(found) / rows.total_weight
-    matrix = rows.place.numpy(rows.gram.matrix)
+    slopes = rows.backend.numpy(found) / rows.total_weight
+    matrix = rows.backend.numpy(rows.gram.matrix)
     rows.remove(len(rows.chosen) - 1)
     return SecondOrder(
         W * unit,
@@ -210,7 +210,7 @@ def _at(rows: Rows, refit: Refit, W: Weights) -> tuple[Array, Array, Array, floa
     n, first = rows.n_columns, int(rows.intercept)
     W = np.pad(W, ((0, 0), (0, n - W.shape[1])))
     objective = refit.objective(rows, W)
-    slope = rows.place.numpy(objective.at(W)[2])
+    slope = rows.backend.numpy(objective.at(W)[2])
     ridge = np.zeros(n)
     ridge[first:] = objective.ridge(W[:, first:])
     return W, slope, ridge, float(objective.ridge(np.zeros((rows.n_classes, 1)))[0])
@@ -221,7 +221,7 @@ def _add_centers(rows: Rows, atoms: Sequence[int], centers: dict[int, Array]) ->
     if not atoms:
         return
     (sums,) = rows.candidates("candidate_sums", atoms)
-    means = rows.place.numpy(sums) / rows.total_weight
+    means = rows.backend.numpy(sums) / rows.total_weight
     edges = np.cumsum([rows.pool.scales(atom).size for atom in atoms])[:-1]
     centers.update(zip(atoms, np.split(means, edges), strict=True))
 

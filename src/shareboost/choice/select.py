@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, namespace
 from ..path import StopReason
-from ..places import namespace
-from ..places.base import Array
 from ..pools import Pool
 from ..pools.base import out_of_range
 from ..refit import Refit

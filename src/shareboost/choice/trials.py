@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..arrays import Array
 from ..penalties import Weights
-from ..places.base import Array
 from ..refit import Refit
 from ..refit.lbfgs import lbfgs
 from ..refit.objective import Evaluation, Objective, Subspace, Vector
@@ -56,7 +56,7 @@ def _decrease(rows: Rows, refit: Refit, W: Weights, rule: str) -> float:
         end = _minimum(_within(function, end.W, new))
     value = end.value
     if rule == "refit":
-        _, status = refit(rows, rows.place.numpy(end.W), PRECISION * size)
+        _, status = refit(rows, rows.backend.numpy(end.W), PRECISION * size)
         value = min(value, status.objective)
     return start.value - value
 
@@ -84,7 +84,7 @@ def _along(function: Objective, W: Matrix, gradient: Matrix, new: slice) -> Subs
 def _within(function: Objective, W: Matrix, new: slice) -> Subspace:
     """Return all weights of the new columns, the others as in W."""
     k, width = W.shape[0], new.stop - new.start
-    own = function.rows.place.gram(float(np.finfo(function.rows.pool.dtype_).eps))
+    own = function.rows.backend.gram(float(np.finfo(function.rows.pool.dtype_).eps))
     own.extend(function.rows.gram.border[:, new])
     C = own.factor(np.zeros(width))
 

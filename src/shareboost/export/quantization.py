@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arguments import one_of
-from ..validation import on_host
+from ..inputs import on_host
 from .c.layout import layout_of
 from .c.step import LARGEST_CODE, Form
 from .plan import plan_of

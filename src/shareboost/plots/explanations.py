@@ -8,8 +8,8 @@ import numpy as np
 
 from ..arguments import at_least
 from ..explanation import Explanation, explanations
+from ..inputs import on_host
 from ..prediction import Predictor
-from ..validation import on_host
 from .axes import COLOURS, axes_of
 from .weights import literal
 

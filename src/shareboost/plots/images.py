@@ -10,11 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..arguments import at_least, image_shape_of_rows
 from ..comparison import check_has_path, labels_of_rows
-from ..places import is_spread
+from ..inputs import on_host, rows_of
 from ..prediction import Predictor
-from ..samples import rows_of
 from ..template_pictures import image_shape_of, side_by_side, template_pictures
-from ..validation import on_host
 from .axes import axes_of
 from .weights import literal
 
@@ -131,10 +129,9 @@ def plot_errors(
 
 def _rows(clf: Predictor, X: Any, places: NDArray[np.intp]) -> Any:
     """Return some rows as NumPy's or SciPy's; no others of Dask's come here."""
-    if not is_spread(X):
-        return on_host(clf._check_rows(X))[places]
-    found = on_host(rows_of(X, places))
-    return found.to_numpy() if hasattr(found, "to_numpy") else found
+    if not places.size:
+        return np.empty((0, clf.n_features_in_))
+    return on_host(clf._check_rows(on_host(rows_of(X, places))))
 
 
 def draw_images(ax: Axes, images: NDArray[Any], captions: Sequence[str], across: int) -> None:

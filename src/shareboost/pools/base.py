@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -14,16 +13,15 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import cast, dense
 from ..kernels import MOST_TAGGED, WIDTH
-from .table import Table, stored_entries
+from .moments import Moments, moments_of, scaling
+from .numbers import float_type, ranges
+from .table import Table, Whole
+from .written_out import WrittenOut, sums_of_columns
 
 if TYPE_CHECKING:
     from .features import Features
-
-# Beyond this ratio of a column's size to its spread, float32 sums lose its variation.
-LARGEST_OFFSET_IN_FLOAT32 = 1e3
-# Beyond this magnitude, or below its inverse, float32 sums may overflow or vanish.
-LARGEST_SIZE_IN_FLOAT32 = 1e25
 
 # Weights over a smaller scale may overflow float64.
 SMALLEST_SCALE = 1e-305
@@ -33,12 +31,10 @@ SCALES = ("deviation", "maxabs", "none", "bounded")
 # The power of its standard deviation that a column is divided by, by the scale's name.
 POWERS = {"root": 0.5, "deviation": 1.0, "none": 0.0}
 
+# Atoms whose columns are written out at a time, where a pool knows no faster sums.
+MOST_WRITTEN = 256
 # What the statistics of a part take, about, where the atoms can be split so far.
 PART_BYTES = 1 << 22
-# What the rows take, about, that a pool is fitted on where it cannot be on blocks of a cluster.
-SAMPLE_BYTES = 1 << 28
-# Never fewer rows than these.
-SMALLEST_SAMPLE = 1000
 
 Floats = NDArray[np.floating]
 Atoms = Sequence[int] | NDArray[np.intp]
@@ -60,17 +56,15 @@ class Pool(BaseEstimator, ABC):
 
     Fitting sets ``n_atoms_``, ``dtype_`` (the floating type of its columns) and
     ``sums_dtype_`` (that of its sums over the rows of a block).
+
+    A pool must have two methods: ``learn`` and ``features``, whose ``columns`` then make all else
+    that is asked of it, in NumPy, on a torch device or on a cluster. What a pool overrides beside
+    them makes it fast.
     """
 
     n_atoms_: int
     dtype_: np.dtype[Any]
     sums_dtype_: np.dtype[Any]
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Have a pool of another ``fit`` than that of the pool it extends fitted by it."""
-        super().__init_subclass__(**options)
-        if "fit" in vars(cls) and "fit_spread" not in vars(cls):
-            cls.fit_spread = Pool.fit_spread  # type: ignore[method-assign]
 
     def __getattr__(self, name: str) -> Any:
         """Say of what only ``fit`` sets that it is not there yet."""
@@ -108,7 +102,7 @@ class Pool(BaseEstimator, ABC):
         With an intercept, constant atoms are excluded; without one, only atoms that are zero
         everywhere.
         """
-        return None
+        return vars(self).get("usable_")
 
     @property
     def divisors(self) -> NDArray[np.float64] | None:
@@ -117,7 +111,9 @@ class Pool(BaseEstimator, ABC):
 
     def starts(self, part: slice) -> NDArray[np.intp]:
         """Return where the columns of each atom of a part start among those of the part."""
-        return np.arange(part.stop - part.start)
+        if (edges := vars(self).get("edges_")) is None:
+            return np.arange(part.stop - part.start)
+        return edges[part] - edges[part.start]
 
     def reads(self, n_columns_in: int) -> sp.csr_array | None:
         """Return which of X's columns each atom reads; None for all.
@@ -126,24 +122,44 @@ class Pool(BaseEstimator, ABC):
         """
         return self.features(np.arange(self.n_atoms_)).reads(n_columns_in)
 
-    @abstractmethod
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         """Learn what defines the atoms from rows of positive weight (default: all 1).
 
+        X is an array, a matrix of SciPy, a tensor or, with its weights, a ``Table``.
         ``centred`` tells whether columns will be trained on about their mean, as they
         are where there is an intercept.
         """
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)  # what an earlier fit set
+        table = X if isinstance(X, Table) else Whole(X, weight)
+        self.learn(table, centred)
+        if "dtype_" not in vars(self):
+            self._measure(table, centred)
+        return self
 
-    def fit_spread(self, table: Table, centred: bool = True) -> Self:
-        """Learn what defines the atoms from rows that may lie in blocks on a cluster.
+    @abstractmethod
+    def learn(self, table: Table, centred: bool) -> None:
+        """Set ``n_atoms_`` and all that defines the atoms, from a table of rows.
 
-        Where a pool has no passes of its own over the blocks, it is fitted on a random sample of
-        about ``SAMPLE_BYTES``; on all rows where they take no more.
+        ``table.ask`` takes passes over rows wherever they are, ``table.gathered`` has them, or a
+        sample of them, in one place. A pool that sets ``dtype_``, and ``sums_dtype_`` with it,
+        knows the scales of its columns and which of its atoms may be chosen; for any other these
+        are told from the moments of its columns.
         """
-        seed = getattr(self, "random_state", 0)
-        rng = np.random.RandomState(seed if isinstance(seed, (int, np.integer)) else 0)
-        X, weight = table.sample(_sample_size(table), rng)
-        return self.fit(X, weight, centred)
+
+    def _measure(self, table: Table, centred: bool) -> None:
+        """Set the types and scales of the columns, and which atoms may be chosen."""
+        widths, found = [], []
+        for atoms in ranges(self.n_atoms_, MOST_WRITTEN):
+            features = self.features(np.arange(atoms.start, atoms.stop))
+            widths.append(features.widths)
+            found.append(moments_of(WrittenOut(table, features)))
+        moments = Moments(*map(np.concatenate, zip(*found, strict=True)))
+        self.edges_ = np.cumsum([0, *np.concatenate(widths)])
+        self.dtype_ = float_type(table.dtype)
+        usable, deviation, self.pivot_, self.sums_dtype_ = scaling(moments, self.dtype_, centred)
+        self.scale_ = np.where(usable, deviation, 1.0)
+        self.usable_ = np.logical_or.reduceat(usable, self.edges_[:-1])
 
     def widen(self) -> Self:
         """Compute in float64 from now on, whatever the type of X, where the pool can."""
@@ -179,11 +195,12 @@ class Pool(BaseEstimator, ABC):
         parts are added in place, a part by one thread.
         """
         check_is_fitted(self)
-        return [slice(0, self.n_atoms_)]
+        return ranges(self.n_atoms_, max(1, min(MOST_WRITTEN, PART_BYTES // (8 * n_classes))))
 
-    @abstractmethod
     def encode(self, X: Any, rows: slice) -> Any:
         """Return a block of rows of X in the form that ``stats`` and ``columns`` read."""
+        check_is_fitted(self)
+        return X[rows]
 
     def prepare(self, rows: Floats) -> Any:
         """Return a block's numbers for each class and example, (k, n), as ``stats`` reads them.
@@ -192,9 +209,8 @@ class Pool(BaseEstimator, ABC):
         intercept, the residual comes less its weighted mean: that equals correlating with
         centred columns, and no atom's mean need be known.
         """
-        return rows.astype(self.sums_dtype_)
+        return cast(rows, self.sums_dtype_)
 
-    @abstractmethod
     def stats(
         self,
         data: Any,
@@ -217,13 +233,23 @@ class Pool(BaseEstimator, ABC):
             The statistic of earlier blocks, to add to and return.
         squares : bool
             Whether it is for ``moments``, else for ``correlations``.
-        """
 
-    @abstractmethod
+        Notes
+        -----
+        Here it is the sums of rows times scaled columns, which are written out for some rows at a
+        time; for squares above those of rows times their squares. A pool that knows how to sum
+        without its columns has an order of magnitude to gain.
+        """
+        features = self.features(np.arange(part.start, part.stop))
+        own = slice(self.edges_[part.start], self.edges_[part.stop])
+        pivot, scale = self.pivot_[own], self.scale_[own]
+        found = sums_of_columns(features, data, rows, pivot, scale, squares)
+        return added(out, found)
+
     def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
         """Return the sum over examples of ``rows * column / scale``, (k, columns of the part)."""
+        return stats
 
-    @abstractmethod
     def moments(
         self, stats: NDArray[np.float64], part: slice
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -233,29 +259,21 @@ class Pool(BaseEstimator, ABC):
         columns are trained on about their mean, each may be taken less a number of its own,
         the same in every call: what is asked for is a variance.
         """
+        k = len(stats) // 2
+        return stats[:k], stats[k:]
 
-    @abstractmethod
     def columns(self, data: Any, atom: int) -> Floats:
         """Return the columns of one atom on a block, (columns of the atom, n), in X's units."""
+        return dense(self.features([atom]).columns(data)).T
 
-    @abstractmethod
     def scales(self, atom: int) -> NDArray[np.float64]:
         """Return what each of the atom's columns is divided by in training."""
+        edges = vars(self).get("edges_")
+        return self.scale_[[atom] if edges is None else slice(*edges[atom : atom + 2])]
 
     @abstractmethod
     def features(self, atoms: Atoms) -> Features:
         """Return the given atoms as plain arrays, apart from the pool."""
-
-
-def _sample_size(table: Table) -> int:
-    """Return how many rows a pool is fitted on that takes them in one place."""
-    n_rows = SAMPLE_BYTES // max(1, table.n_columns * table.dtype.itemsize)
-    if table.sparse:
-        # A pool may write sparse rows out, so that their number counts too.
-        stored = table.ask(stored_entries, operator.add, "entries of sparse rows")
-        each = max(1, stored * (table.dtype.itemsize + 4) // max(1, table.n_rows))
-        n_rows = min(SAMPLE_BYTES // each, 8 * n_rows)
-    return max(SMALLEST_SAMPLE, n_rows)
 
 
 def by_example(rows: Floats) -> Floats:
@@ -288,20 +306,6 @@ class ByExample(NamedTuple):
         return (0,) * self.n_classes if self.n_classes <= MOST_TAGGED else ()
 
 
-def sums_type(dtype: np.dtype[Any], offsets: Floats, sizes: Floats) -> np.dtype[Any]:
-    """Return the type in which columns of that type are summed.
-
-    Float64 where the sums would lose a column's variation in float32: for a large offset,
-    in units of its deviation, and for a very large or small magnitude.
-    """
-    far = (
-        offsets.max(initial=0.0) > LARGEST_OFFSET_IN_FLOAT32
-        or sizes.max(initial=1.0) > LARGEST_SIZE_IN_FLOAT32
-        or sizes.min(initial=1.0) < 1.0 / LARGEST_SIZE_IN_FLOAT32
-    )
-    return np.dtype(np.float64) if far else dtype
-
-
 def check_bounded(largest: Floats, argument: str) -> None:
     """Raise if any column's largest magnitude exceeds 1; name the argument that asks for it."""
     column = int(np.argmax(largest))
@@ -323,22 +327,9 @@ def out_of_range(pool: Pool, atom: int) -> FloatingPointError:
     )
 
 
-def added(out: NDArray[np.float64] | None, stats: Floats) -> Floats:
+def added(out: Floats | None, stats: Floats) -> Floats:
     """Return ``out + stats``, in place, or the stats alone where there is no ``out``."""
-    return stats if out is None else np.add(out, stats, out=out)
-
-
-def weights_or_ones(X: Any, weight: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the weight of every row of X."""
-    return np.ones(X.shape[0]) if weight is None else weight
-
-
-def ranges(n: int, step: int) -> list[slice]:
-    """Return the slices of ``step`` that cover ``range(n)``."""
-    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
-
-
-def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return float32 where it holds every value of ``dtype``, else float64."""
-    exact = np.result_type(dtype, np.float32)
-    return np.dtype(np.float32) if exact == np.float32 else np.dtype(np.float64)
+    if out is None:
+        return stats
+    out += stats
+    return out

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
+from ..inputs import backend_module
 from ..progress import track
 from ..threads import single_threaded_blas
 
@@ -39,8 +40,7 @@ def cluster(
     if isinstance(points, np.ndarray):
         centres = _by_sklearn(points, points[first], seed, what, weight)
     else:
-        from ..on_device.clustering import lloyd
-
+        lloyd = backend_module(points, "clustering").lloyd
         centres = lloyd(points, first, STAGES * STEPS, what, weight)
     return centres[_distinct(centres)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,15 +21,12 @@ from .base import (
     Pool,
     added,
     check_bounded,
-    float_type,
-    ranges,
-    sums_type,
-    weights_or_ones,
 )
 from .features import INPUTS, Features, Integers, beside, namespace, one_each
-from .moments import Moments, chunks, moments_of, whole_sparse_moments
+from .moments import Moments, chunks, moments_of, scaling
+from .numbers import float_type, ranges
 from .stored import Stored
-from .table import Table, Whole
+from .table import Table
 
 # Up to so many classes the kernel for few rows is faster than BLAS: by 1.6 for 10 classes, 1.1
 # for 26, none for 50.
@@ -100,40 +97,25 @@ class Columns(Pool):
     def __init__(self, scale: str = "deviation"):
         self.scale = scale
 
-    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+    def learn(self, table: Table, centred: bool) -> None:
         one_of("scale", self.scale, SCALES, "Columns")
-        weight, sparse = weights_or_ones(X, weight), sp.issparse(X)
-        moments = whole_sparse_moments(X, weight) if sparse else moments_of(Whole(X, weight))
-        self._set(moments, X.dtype, sparse, centred)
-        return self
-
-    def fit_spread(self, table: Table, centred: bool = True) -> Self:
-        one_of("scale", self.scale, SCALES, "Columns")
-        self._set(moments_of(table), table.dtype, table.sparse, centred)
-        return self
-
-    def _set(self, moments: Moments, dtype: np.dtype[Any], sparse: bool, centred: bool) -> None:
-        """Set all that the moments of the columns tell."""
-        low, high, mean, deviation = moments
-        largest = np.maximum(np.abs(low), np.abs(high))
+        moments = self._moments(table)
+        largest = moments.largest
         if self.scale == "bounded":
             check_bounded(largest, "scale")
-        # Two neighbouring numbers of a type are one number and its rounding.
-        rounding = np.finfo(dtype).eps if dtype.kind == "f" else 0.0
-        # A column whose deviation overflows varies too: it raises an error once it is scored.
-        varies = (high / 2 - low / 2 > rounding * largest) & (deviation != 0.0)
-        self.usable_ = varies if centred else largest > 0.0
-        about = deviation if centred else np.hypot(deviation, mean)
-        scales = {"deviation": _rounded(about), "maxabs": largest}
-        scale = scales.get(self.scale, np.ones_like(mean))
+        found = scaling(moments, table.dtype, centred)
+        self.usable_ = found.usable
+        scales = {"deviation": found.deviation, "maxabs": largest}
+        scale = scales.get(self.scale, np.ones_like(largest))
         self.scale_ = np.where(self.usable_, scale, 1.0)
-        self.pivot_ = mean if centred else np.zeros_like(mean)
-        self.n_atoms_ = int(mean.size)
-        self.sparse_ = sparse
-        self.dtype_ = float_type(dtype)
-        offset = np.abs(mean[varies]) / deviation[varies]
-        sizes = largest[self.usable_]
-        self.sums_dtype_ = sums_type(self.dtype_, offset, sizes)
+        self.pivot_ = found.pivot
+        self.n_atoms_ = int(largest.size)
+        self.sparse_ = table.sparse
+        self.dtype_ = float_type(table.dtype)
+        self.sums_dtype_ = found.sums_dtype
+
+    def _moments(self, table: Table) -> Moments:
+        return moments_of(table)
 
     def encode(self, X: Any, rows: slice) -> Any:
         check_is_fitted(self)
@@ -141,10 +123,6 @@ class Columns(Pool):
             return X[rows]
         stored = Stored.of(X, rows)
         return stored._replace(values=stored.values.astype(self.sums_dtype_, copy=False))
-
-    @property
-    def choosable(self) -> NDArray[np.bool_]:
-        return self.usable_
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return all columns at once where they are dense, else ranges, at least eight."""
@@ -210,12 +188,6 @@ class Columns(Pool):
     def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
         return stats / self.scale_[part]
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        first, second = np.split(stats, 2)
-        return first, second
-
     def columns(self, data: Any, atom: int) -> NDArray[np.floating]:
         return self.gathered(data, [atom])
 
@@ -224,9 +196,6 @@ class Columns(Pool):
         if isinstance(data, Stored):
             return np.array([data.column(j, 0, data.values.dtype) for j in columns])
         return data[:, columns].T
-
-    def scales(self, atom: int) -> NDArray[np.float64]:
-        return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> ColumnFeatures:
         check_is_fitted(self)
@@ -247,13 +216,3 @@ def _product(rows: Floats, data: NDArray[Any]) -> Floats:
         for some in [slice(None)] if same else chunks(data):
             product += rows[:, some] @ data[some].astype(rows.dtype, copy=False)
     return product
-
-
-def _rounded(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the values to 24 bits.
-
-    Sums over dense and over sparse columns differ in their last bits. A scale may be any
-    number: without those bits the scaled columns are the same, and so is the whole run.
-    """
-    mantissa, exponent = np.frexp(values)
-    return np.ldexp(np.round(mantissa * 2**24) / 2**24, exponent)

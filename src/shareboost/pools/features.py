@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.externals.array_api_compat import array_namespace, device
 
-from .base import float_type
+from ..arrays import dense
+from .numbers import float_type
 
 # Names of lengths: the number of features, and that of X's columns.
 ATOMS, INPUTS = "atoms", "inputs"
@@ -289,11 +290,6 @@ def columns_type(X: Any, least: Any = np.float32) -> Any:
     name = str(X.dtype).removeprefix("torch.")
     own = np.dtype(np.float32 if name == "bfloat16" else name)
     return getattr(namespace(X), np.result_type(float_type(own), least).name)
-
-
-def dense(X: Any) -> Any:
-    """Return X, no longer sparse."""
-    return X.toarray() if sp.issparse(X) else X
 
 
 def taken(X: Any, columns: NDArray[np.intp]) -> Any:

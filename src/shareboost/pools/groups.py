@@ -115,28 +115,14 @@ class Groups(Pool):
         self.scale = scale
         self.score = score
 
-    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
-        which = self._set_labels(X.shape[1])
-        return self._set(which, self._new_columns().fit(X, weight, centred))
-
-    def fit_spread(self, table: Table, centred: bool = True) -> Self:
-        which = self._set_labels(table.n_columns)
-        return self._set(which, self._new_columns().fit_spread(table, centred))
-
-    def _set_labels(self, n_columns: int) -> NDArray[np.intp]:
-        """Set the labels; return the number of each column's group."""
+    def learn(self, table: Table, centred: bool) -> None:
         one_of("score", self.score, SCORES, "Groups")
-        self.labels_, which = group_labels(self.groups, n_columns)
-        return which
-
-    def _set(self, which: NDArray[np.intp], columns: Columns) -> Self:
-        """Set what fitted columns and the group of each tell."""
-        self.columns_ = columns
+        self.labels_, which = group_labels(self.groups, table.n_columns)
+        self.columns_ = self._new_columns().fit(table, centred=centred)
         self.order_, self.starts_ = columns_by_group(which, self.labels_.size)
         self.n_atoms_ = int(self.labels_.size)
         self.dtype_ = self.columns_.dtype_
         self.sums_dtype_ = self.columns_.sums_dtype_
-        return self
 
     def _new_columns(self) -> Columns:
         return Columns(self.scale)
@@ -152,6 +138,11 @@ class Groups(Pool):
     @property
     def divisors(self) -> NDArray[np.float64] | None:
         return np.diff(self.starts_).astype(np.float64) if self.score == "mean" else None
+
+    def parts(self, n_classes: int) -> list[slice]:
+        """Return all groups at once, as their columns stand in no order of groups."""
+        check_is_fitted(self)
+        return [slice(0, self.n_atoms_)]
 
     def starts(self, part: slice) -> NDArray[np.intp]:
         return self.starts_[:-1]

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from .base import ranges
-from .table import Table, Vector
+from .numbers import float_type, ranges, sums_type
+from .table import Table, Vector, Whole
 
 # Rows are read in chunks of about this many bytes, so that a conversion (integers, or
 # moments in float64) never makes a second copy of X.
@@ -26,6 +26,11 @@ class Moments(NamedTuple):
     high: Vector
     mean: Vector
     deviation: Vector
+
+    @property
+    def largest(self) -> Vector:
+        """The largest magnitude."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
 
 
 def range_or_one(low: Vector, high: Vector) -> Vector:
@@ -51,7 +56,46 @@ def chunks(X: Any) -> list[slice]:
 
 def moments_of(table: Table) -> Moments:
     """Return the weighted moments of all columns, by two or three passes over the rows."""
-    return _sparse_moments(table) if table.sparse else _dense_moments(table)
+    if not table.sparse:
+        return _dense_moments(table)
+    return (
+        _whole_sparse_moments(*table.rows) if isinstance(table, Whole) else _sparse_moments(table)
+    )
+
+
+class Scaling(NamedTuple):
+    """What the moments of columns tell of how to train on them."""
+
+    usable: NDArray[np.bool_]  # whether a column varies, or is not all zero if not centred
+    deviation: Vector  # about the mean; about zero if not centred
+    pivot: Vector  # what may be taken off a column before it is squared
+    sums_dtype: np.dtype[Any]
+
+
+def scaling(moments: Moments, dtype: np.dtype[Any], centred: bool) -> Scaling:
+    """Return what the moments of columns of that type tell."""
+    low, high, mean, deviation = moments
+    largest = moments.largest
+    # Two neighbouring numbers of a type are one number and its rounding.
+    rounding = np.finfo(dtype).eps if dtype.kind == "f" else 0.0
+    # A column whose deviation overflows varies too: it raises an error once it is scored.
+    varies = (high / 2 - low / 2 > rounding * largest) & (deviation != 0.0)
+    usable = varies if centred else largest > 0.0
+    about = deviation if centred else np.hypot(deviation, mean)
+    offset = np.abs(mean[varies]) / deviation[varies]
+    sums_dtype = sums_type(float_type(dtype), offset, largest[usable])
+    pivot = mean if centred else np.zeros_like(mean)
+    return Scaling(usable, _rounded(about), pivot, sums_dtype)
+
+
+def _rounded(values: Vector) -> Vector:
+    """Return the values to 24 bits.
+
+    Sums over dense and over sparse columns differ in their last bits. A scale may be any
+    number: without those bits the scaled columns are the same, and so is the whole run.
+    """
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.round(mantissa * 2**24) / 2**24, exponent)
 
 
 class _Extremes(NamedTuple):
@@ -121,7 +165,7 @@ def added_up(one: tuple[Any, ...], other: tuple[Any, ...]) -> Any:
     return tuple(a + b for a, b in zip(one, other, strict=True))
 
 
-def whole_sparse_moments(X: Any, weight: Vector) -> Moments:
+def _whole_sparse_moments(X: Any, weight: Vector) -> Moments:
     """Return the weighted moments of sparse columns of one array, zeros counted."""
     parts = []
     for _, part in _stored_columns(X):

@@ -10,9 +10,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..arguments import at_least
-from .base import ranges
+from ..arrays import dense
+from ..inputs import backend_module
 from .clustering import cluster
-from .features import columns_type, dense, is_host, namespace
+from .features import columns_type, is_host, namespace
+from .numbers import ranges
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
 
@@ -204,6 +206,4 @@ def _cut_on_device(
     unit: float,
 ) -> Any:
     """Return the patches at the given places of a tensor of images, one row each."""
-    from ..on_device.images import pixels
-
-    return pixels(X, *_inside(shape, size, places), unit)
+    return backend_module(X, "images").pixels(X, *_inside(shape, size, places), unit)

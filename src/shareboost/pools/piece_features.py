@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..arrays import dense
 from .features import (
     ATOMS,
     INPUTS,
@@ -22,7 +23,6 @@ from .features import (
     Reals,
     beside,
     columns_type,
-    dense,
     empty_beside,
     is_host,
     namespace,

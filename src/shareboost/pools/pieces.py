@@ -15,19 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..arguments import at_least, one_of
 from ..progress import track
 from ..validation import is_number
-from .base import (
-    PART_BYTES,
-    Atoms,
-    Floats,
-    Pool,
-    by_example,
-    check_bounded,
-    float_type,
-    weights_or_ones,
-)
+from .base import PART_BYTES, Atoms, Floats, Pool, by_example, check_bounded
 from .clustering import cluster
 from .moments import chunks, largest_magnitudes
+from .numbers import float_type
 from .piece_features import PieceFeatures, coordinates_of
+from .table import Table
 from .thresholds import digits_apart
 
 FORMS = ("smooth", "paper", "bounded")
@@ -97,9 +90,10 @@ class Pieces(Pool):
         self.form = form
         self.random_state = random_state
 
-    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
+    def learn(self, table: Table, centred: bool) -> None:
         one_of("form", self.form, FORMS, "Pieces")
         quantiles = self._quantiles()
+        X, weight = table.gathered(self.random_state)
         n, n_centres = X.shape[0], self.n_centres
         if n_centres is None:
             n_centres = min(MOST_CENTRES, max(1, n // 10))
@@ -108,7 +102,6 @@ class Pieces(Pool):
                 f"n_centres={n_centres} is not valid for Pieces: it takes at most as many as "
                 f"there are rows, {n}."
             )
-        weight = weights_or_ones(X, weight)
         share = weight / weight.sum()
         X = X.tocsr() if sp.issparse(X) else X
         if self.form == "bounded":
@@ -128,9 +121,8 @@ class Pieces(Pool):
         self.piece_scale_ = np.concatenate(scales)
         self.starts_ = np.cumsum([0, *(own.size for own in radii)])
         self.n_atoms_ = int(self.starts_[-1])
-        self.dtype_ = self._float_type(X)
+        self.dtype_ = float_type(table.dtype)
         self.sums_dtype_ = np.dtype(np.float32)  # of the moments in a block
-        return self
 
     def _located(self, X: Any, share: NDArray[np.float64]) -> Any:
         """Set the coordinates in which distances are taken; return the rows in them."""
@@ -140,9 +132,6 @@ class Pieces(Pool):
     def _largest(self, X: Any) -> NDArray[np.float64]:
         """Return the largest magnitude of every column."""
         return largest_magnitudes(X)
-
-    def _float_type(self, X: Any) -> np.dtype[Any]:
-        return float_type(X.dtype)
 
     def widen(self) -> Self:
         """Compute columns in float64; moments stay in float32."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -22,10 +23,6 @@ from .base import (
     Floats,
     Pool,
     check_bounded,
-    float_type,
-    ranges,
-    sums_type,
-    weights_or_ones,
 )
 from .features import (
     INPUTS,
@@ -39,6 +36,7 @@ from .features import (
     taken,
 )
 from .moments import largest_magnitudes
+from .numbers import float_type, ranges, sums_type
 from .table import Table, Vector, grouped
 
 # A part holds the products of up to so many columns with all others. Measured on Isolet:
@@ -135,28 +133,17 @@ class Products(Pool):
         self.linear = linear
         self.scale = scale
 
-    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
-        self._set_places(X.shape[1])
-        self._set_units(self._largest(X))
-        share = weights_or_ones(X, weight)
-        share = share / share.sum()
-        X = X.tocsr() if sp.issparse(X) else X
-        parts = self.parts(1)
-        found = ((part, self._moments(X, share, part)) for part in parts)
-        self._set(track(found, "scales of products", len(parts)), self._float_type(X), centred)
-        return self
-
-    def fit_spread(self, table: Table, centred: bool = True) -> Self:
+    def learn(self, table: Table, centred: bool) -> None:
         self._set_places(table.n_columns)
-        largest, total = table.ask(_sizes_and_weight, _larger, "sizes of columns")
+        largest, total = table.ask(partial(_sizes_and_weight, self), _larger, "sizes of columns")
         self._set_units(largest)
-        self._set(self._asked(table, total), float_type(table.dtype), centred)
-        return self
+        self._set(self._asked(copy(self), table, total), float_type(table.dtype), centred)
 
-    def _asked(self, table: Table, total: float) -> Iterator[tuple[slice, Any]]:
-        """Yield the moments of every part, those of many by one pass over the rows."""
-        bare = Products(self.squares, self.linear)
-        bare.starts_, bare.n_columns_in_, bare.unit_ = self.starts_, self.n_columns_in_, self.unit_
+    def _asked(self, bare: Self, table: Table, total: float) -> Iterator[tuple[slice, Any]]:
+        """Yield the moments of every part, those of many by one pass over the rows.
+
+        The pool that goes to the rows is bare of what is set by those moments.
+        """
         for parts in grouped(self.parts(1), lambda part: 16 * (part.stop - part.start)):
             question = partial(_part_moments, bare, parts, total)
             found = table.ask(question, _added_up, "scales of products")
@@ -212,9 +199,6 @@ class Products(Pool):
         """Return the largest magnitude of every column."""
         return largest_magnitudes(X)
 
-    def _float_type(self, X: Any) -> np.dtype[Any]:
-        return float_type(X.dtype)
-
     def widen(self) -> Self:
         self.squares_dtype_ = np.dtype(np.float64)
         return super().widen()
@@ -230,10 +214,6 @@ class Products(Pool):
     def encode(self, X: Any, rows: slice) -> Any:
         check_is_fitted(self)
         return X[rows].tocsc() if sp.issparse(X) else X[rows]
-
-    @property
-    def choosable(self) -> NDArray[np.bool_]:
-        return self.usable_
 
     def stats(
         self,
@@ -265,12 +245,6 @@ class Products(Pool):
         first, second = np.split(stats, 2)
         ratio = np.where(self.usable_[part], self._sizes(part) / self.scale_[part], 1.0)
         return first * ratio, second * ratio**2
-
-    def columns(self, data: Any, atom: int) -> Floats:
-        return self.features([atom]).columns(data).T
-
-    def scales(self, atom: int) -> NDArray[np.float64]:
-        return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> ProductFeatures:
         check_is_fitted(self)
@@ -340,9 +314,9 @@ def _divided(data: Any, unit: NDArray[np.float64], dtype: np.dtype[Any]) -> Any:
     return values
 
 
-def _sizes_and_weight(X: Any, weight: Vector) -> tuple[Vector, float]:
+def _sizes_and_weight(pool: Products, X: Any, weight: Vector) -> tuple[Vector, float]:
     """Return the largest magnitude of every column of a block, and its weight."""
-    return largest_magnitudes(X), float(weight.sum())
+    return pool._largest(X), float(weight.sum())
 
 
 def _larger(one: tuple[Vector, float], other: tuple[Vector, float]) -> tuple[Vector, float]:
@@ -354,7 +328,9 @@ def _part_moments(
     pool: Products, parts: list[slice], total: float, X: Any, weight: Vector
 ) -> list[Vector]:
     """Return a block's share of the moments of some parts, (2, atoms of the part) each."""
-    return [np.stack(pool._moments(X, weight / total, part)) for part in parts]
+    X, share = X.tocsr() if sp.issparse(X) else X, weight / total
+    found = (np.stack(pool._moments(X, share, part)) for part in parts)
+    return list(track(found, "scales of products", len(parts)))
 
 
 def _added_up(one: list[Vector], other: list[Vector]) -> list[Vector]:

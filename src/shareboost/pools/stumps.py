@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,6 @@ from .base import (
     ByExample,
     Floats,
     Pool,
-    weights_or_ones,
 )
 from .features import (
     INPUTS,
@@ -36,9 +35,10 @@ from .features import (
     taken,
 )
 from .stored import Stored, example_type
-from .table import Table
+from .table import Table, Whole
 from .threshold_search import cells_of
 from .thresholds import (
+    Cells,
     Counted,
     Cuts,
     byte_values,
@@ -139,32 +139,22 @@ class Stumps(Pool):
     def allows_nan(self) -> bool:
         return True
 
-    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
-        self._check()
-        weight = weights_or_ones(X, weight)
-        if sp.issparse(X):
-            self._set_cuts(cut_sparse_columns(X, weight, self.max_bins), centred)
-        else:
-            cells = (column.cells for column in self._counted(X, weight))
-            self._set_cuts((cut_column(own, self.max_bins) for own in cells), centred)
-        self._set_common(X)
-        return self
-
-    def fit_spread(self, table: Table, centred: bool = True) -> Self:
-        self._check()
-        cells = cells_of(table, self.max_bins)
-        self._set_cuts((cut_column(own, self.max_bins) for own in cells), centred)
-        if table.sparse:
-            self._leave_out_zeros()
-        else:
-            rows, _ = table.take(np.arange(0, table.n_rows, _step(table.n_rows)))
-            self._set_common(rows)
-        return self
-
-    def _check(self) -> None:
+    def learn(self, table: Table, centred: bool) -> None:
         if self.max_bins is not None:
             at_least("max_bins", self.max_bins, 2, "Stumps")
         one_of("scale", self.scale, POWERS, "Stumps")
+        self._set_cuts(self._columns_cut(table), centred)
+        self._set_common(table)
+
+    def _columns_cut(self, table: Table) -> Iterable[Cuts]:
+        """Return the cuts of every column."""
+        if not isinstance(table, Whole):
+            cells: Iterable[Cells] = cells_of(table, self.max_bins)
+        elif table.sparse:
+            return cut_sparse_columns(*table.rows, self.max_bins)
+        else:
+            cells = (column.cells for column in self._counted(*table.rows))
+        return (cut_column(own, self.max_bins) for own in cells)
 
     def _set_cuts(self, columns: Iterable[Cuts], centred: bool) -> None:
         """Set all that the cuts of the columns tell."""
@@ -192,24 +182,24 @@ class Stumps(Pool):
         """Yield the distinct values of each column."""
         return count_columns(X, weight)
 
-    def _set_common(self, X: Any) -> None:
+    def _set_common(self, table: Table) -> None:
         """Set the code that a block need not store, of each column, and whether it does not.
 
         Of dense columns it is the most frequent, left out where that saves work: a stored code
         takes three bytes or more.
         """
-        if sp.issparse(X):
+        if table.sparse:
             self._leave_out_zeros()
-        else:
-            some = X[:: _step(X.shape[0])]
-            cuts = [self._cuts(j) for j in range(X.shape[1])]
-            counts = [
-                np.bincount(_codes(some[:, j], cut), minlength=cut.size + 1)
-                for j, cut in enumerate(cuts)
-            ]
-            shares = [own.max() / len(some) for own in counts]
-            self.stored_ = float(np.mean(shares)) > MOSTLY_COMMON
-            self.common_codes_ = np.array([np.argmax(own) for own in counts])
+            return
+        some, _ = table.take(np.arange(0, table.n_rows, _step(table.n_rows)))
+        cuts = [self._cuts(j) for j in range(table.n_columns)]
+        counts = [
+            np.bincount(_codes(some[:, j], cut), minlength=cut.size + 1)
+            for j, cut in enumerate(cuts)
+        ]
+        shares = [own.max() / len(some) for own in counts]
+        self.stored_ = float(np.mean(shares)) > MOSTLY_COMMON
+        self.common_codes_ = np.array([np.argmax(own) for own in counts])
 
     def _leave_out_zeros(self) -> None:
         """Have blocks store no code of zero, as sparse ones store no zeros."""
@@ -323,9 +313,6 @@ class Stumps(Pool):
             return (data[j] <= place).astype(self.dtype_)[np.newaxis]
         codes = data.column(j, self.common_codes_[j], data.values.dtype)
         return (codes <= place).astype(self.dtype_)[np.newaxis]
-
-    def scales(self, atom: int) -> NDArray[np.float64]:
-        return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> StumpFeatures:
         check_is_fitted(self)

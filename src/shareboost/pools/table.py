@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
+
+from ..arrays import is_sparse, numpy_type
 
 Vector = NDArray[np.float64]
 Answer = TypeVar("Answer")
@@ -17,10 +19,14 @@ Item = TypeVar("Item")
 
 # What the answer of a block takes at most, about: many may wait to be merged on one machine.
 ANSWER_BYTES = 1 << 26
+# What the rows take, about, that a pool is fitted on where it cannot be on blocks of a cluster.
+SAMPLE_BYTES = 1 << 28
+# Never fewer rows than these.
+SMALLEST_SAMPLE = 1000
 
 
 class Table(ABC):
-    """Training rows of positive weight: whole, or in blocks on the machines of a cluster.
+    """Training rows of positive weight: an array, a tensor, or blocks on a cluster's machines.
 
     A pool is fitted by questions: pure functions of the rows of a block and their weights. A
     question, its answer and the function that merges two answers can be pickled, and are small
@@ -60,15 +66,34 @@ class Table(ABC):
         rows = sample_without_replacement(self.n_rows, n_rows, random_state=rng)
         return self.take(np.sort(rows).astype(np.intp))
 
+    def gathered(self, random_state: Any = 0) -> tuple[Any, Vector]:
+        """Return rows and their weights here, for a pool that takes no passes over blocks.
+
+        All rows where they are one array; else a random sample of about ``SAMPLE_BYTES``, by the
+        random state if it is an integer.
+        """
+        seed = random_state if isinstance(random_state, (int, np.integer)) else 0
+        return self.sample(self._sample_size(), np.random.RandomState(seed))
+
+    def _sample_size(self) -> int:
+        """Return how many rows are gathered."""
+        n_rows = SAMPLE_BYTES // max(1, self.n_columns * self.dtype.itemsize)
+        if self.sparse:
+            # A pool may write sparse rows out, so that their number counts too.
+            stored = self.ask(stored_entries, operator.add, "entries of sparse rows")
+            each = max(1, stored * (self.dtype.itemsize + 4) // max(1, self.n_rows))
+            n_rows = min(SAMPLE_BYTES // each, 8 * n_rows)
+        return max(SMALLEST_SAMPLE, n_rows)
+
 
 class Whole(Table):
-    """Rows of one array, as one block."""
+    """Rows of one array, SciPy's matrix or tensor, as one block."""
 
-    def __init__(self, X: Any, weight: Vector):
+    def __init__(self, X: Any, weight: Vector | None = None):
         self.n_rows, self.n_columns = X.shape
-        self.dtype = X.dtype
-        self.sparse = sp.issparse(X)
-        self._rows = X, weight
+        self.dtype = numpy_type(X)
+        self.sparse = is_sparse(X)
+        self.rows = X, np.ones(X.shape[0]) if weight is None else weight
 
     def ask(
         self,
@@ -76,11 +101,14 @@ class Whole(Table):
         merge: Callable[[Answer, Answer], Answer],
         what: str,
     ) -> Answer:
-        return question(*self._rows)
+        return question(*self.rows)
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
-        X, weight = self._rows
+        X, weight = self.rows
         return (X.tocsr() if self.sparse else X)[rows], weight[rows]
+
+    def gathered(self, random_state: Any = 0) -> tuple[Any, Vector]:
+        return self.rows
 
 
 def grouped(items: Iterable[Item], size: Callable[[Item], int]) -> Iterator[list[Item]]:

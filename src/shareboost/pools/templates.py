@@ -15,8 +15,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, from_zero, image_shape_of_rows, one_of, positive
+from ..inputs import backend_module
 from ..kernels import MIDDLE
-from .base import POWERS, Atoms, Floats, Pool, ranges
+from .base import POWERS, Atoms, Floats, Pool
 from .features import (
     ATOMS,
     Features,
@@ -33,6 +34,7 @@ from .features import (
     namespace,
 )
 from .masks import gaussians
+from .numbers import ranges
 from .patches import (
     CHUNK_IMAGES,
     Images,
@@ -44,6 +46,7 @@ from .patches import (
     random_patches,
     unit_of,
 )
+from .table import Table
 
 # Atoms a part, images a batch, templates a matrix product: statistics, values and
 # responses that stay in the second cache.
@@ -54,8 +57,8 @@ CHUNK_TEMPLATES = 256
 SAMPLE_IMAGES = 1000
 # Where the centre of a mask may be, in pixels from the image's corner.
 FARTHEST = 1 << 24
-# Where each module of arrays has a ``template_column``.
-LOOPS = {"numpy": "shareboost.kernels.templates", "torch": "shareboost.on_device.images"}
+# Compiled when first used.
+KERNELS = "shareboost.kernels.templates"
 # Relative to the mean deviation of all columns.
 SMALLEST_DEVIATION = 0.01
 
@@ -119,7 +122,7 @@ class TemplateFeatures(Features):
     def write(self, X: Any, out: Any) -> None:
         """Write the columns for some rows of X into out, (n_columns, n)."""
         xp = namespace(out)
-        loops = import_module(LOOPS["numpy" if is_host(out) else "torch"])
+        loops = import_module(KERNELS) if is_host(out) else backend_module(out, "images")
         images = as_images(X, slice(None), self.image_shape, self.unit)
         column = xp.empty_like(images[:, 0, 0, 0])
         for place, own in enumerate(zip(self.templates, self.down, self.across, strict=True)):
@@ -234,14 +237,15 @@ class Templates(Pool):
         self.random_state = random_state
         self.templates = templates
 
-    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
-        self.image_shape_ = image_shape_of_rows(X.shape[1], self.image_shape, "X")
+    def learn(self, table: Table, centred: bool) -> None:
+        self.image_shape_ = image_shape_of_rows(table.n_columns, self.image_shape, "X")
         height, width, _ = self.image_shape_
         for name in ("n_templates", "masks", "n_patches"):
             at_least(name, getattr(self, name), 1, "Templates")
         one_of("scale", self.scale, POWERS, "Templates")
         positive("sigma", self.sigma, "Templates")
         from_zero("min_deviation", self.min_deviation, owner="Templates")
+        X, _ = table.gathered(self.random_state)
         rng = check_random_state(self.random_state)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         largest = largest_magnitude(X)
@@ -258,7 +262,6 @@ class Templates(Pool):
         self.centred_ = centred
         sample = np.sort(rng.choice(X.shape[0], min(SAMPLE_IMAGES, X.shape[0]), replace=False))
         self._calibrate(X, sample, centred)
-        return self
 
     def _templates(
         self, X: Any, rng: np.random.RandomState, smallest: float
@@ -355,9 +358,6 @@ class Templates(Pool):
         out = np.empty((1, data.source.shape[0]), dtype=np.float32)
         self.features([atom]).write(data.source, out)
         return out
-
-    def scales(self, atom: int) -> NDArray[np.float64]:
-        return self.scale_[[atom]]
 
     def features(self, atoms: Atoms) -> TemplateFeatures:
         check_is_fitted(self)

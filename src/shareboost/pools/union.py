@@ -16,8 +16,9 @@ from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import positive
+from ..arrays import dense
 from .base import Atoms, Floats, Pool
-from .features import Features, Ids, Integers, Members, Texts, beside, dense, namespace
+from .features import Features, Ids, Integers, Members, Texts, beside, namespace
 from .table import Table
 
 
@@ -188,11 +189,11 @@ class Union(Pool, _BaseComposition):
         named = [(name, pool.as_published()) for name, pool in self._named()]
         return clone(self).set_params(pools=named, costs=None)
 
-    def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
-        return self._set([pool.fit(X, weight, centred) for pool in self._new_pools()])
-
-    def fit_spread(self, table: Table, centred: bool = True) -> Self:
-        return self._set([pool.fit_spread(table, centred) for pool in self._new_pools()])
+    def learn(self, table: Table, centred: bool) -> None:
+        self.pools_ = [pool.fit(table, centred=centred) for pool in self._new_pools()]
+        self.starts_ = np.cumsum([0, *(pool.n_atoms_ for pool in self.pools_)])
+        self.n_atoms_ = int(self.starts_[-1])
+        self._join_types()
 
     def _new_pools(self) -> list[Pool]:
         """Set names and costs; return the pools, unfitted."""
@@ -206,14 +207,6 @@ class Union(Pool, _BaseComposition):
         self.costs_ = [positive("costs", cost, "Union") for cost in costs]
         self.names_ = [name for name, _ in named]
         return [self._new_pool(pool) for _, pool in named]
-
-    def _set(self, pools: list[Pool]) -> Self:
-        """Set what fitted pools tell."""
-        self.pools_ = pools
-        self.starts_ = np.cumsum([0, *(pool.n_atoms_ for pool in self.pools_)])
-        self.n_atoms_ = int(self.starts_[-1])
-        self._join_types()
-        return self
 
     def _new_pool(self, pool: Pool) -> Pool:
         return clone(pool)

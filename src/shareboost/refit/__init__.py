@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..losses import Loss
 from ..penalties import Frobenius, Penalty
-from ..places.base import Array
 from ..rows import Rows, may_overflow
 from .evidence import MOST_COLUMNS, evidence_alpha
 from .lbfgs import lbfgs
@@ -154,12 +154,14 @@ class Refit:
         else:
             end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
         if not np.isfinite(end.value):
+            of_loss = "".join(f", {name}={value:g}" for name, value in vars(self.loss).items())
             raise FloatingPointError(
-                f"The loss is {end.value} in {rows.pool.dtype_}: alpha={objective.alpha:g}, "
-                f"margin={self.loss.margin:g} or the scale of the columns is too large."
+                f"The loss is {end.value} in {rows.pool.dtype_}: "
+                f"alpha={objective.alpha:g}{of_loss} "
+                "or the scale of the columns is too large."
             )
         advice = self._advice(iterations, rows.pool.dtype_)
-        weights = rows.place.numpy(end.W)
+        weights = rows.backend.numpy(end.W)
         return weights, Status(
             end.loss, end.value, iterations, end.reached, tolerance, advice, objective.alpha
         )

@@ -37,7 +37,7 @@ def evidence_alpha(rows: Rows, W: NDArray[np.float64], n_rows: float) -> float |
     k = rows.n_classes
     free = max(1, k - 1)
     mean = float(total) / (free * rows.total_weight)
-    matrix = rows.place.numpy(rows.gram.matrix)[first:, first:]
+    matrix = rows.backend.numpy(rows.gram.matrix)[first:, first:]
     values = mean * np.maximum(np.linalg.eigvalsh(matrix), 0.0)
     most = 0.5 * float(values.mean())  # as curved as the loss itself
     if not most > 0.0:

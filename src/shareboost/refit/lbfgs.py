@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dtrsv
 
-from ..places import namespace
+from ..arrays import namespace
 from .line_search import Step, line_search
 from .objective import Evaluation, Function, Vector
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..places import inner_products
-from ..places.base import Scalar
+from ..arrays import Scalar, inner_products
 from .objective import Evaluation, Function, Vector
 
 # Sufficient decrease, and the share of the slope that may remain.

@@ -52,7 +52,7 @@ def _step(objective: Objective, radius: float, max_products: int) -> _Step:
     The numbers that decide are taken from inner products of the vectors before a step, all
     fetched at once, so that from a device there is one wait a product.
     """
-    numbers = objective.rows.place.numbers
+    numbers = objective.rows.backend.numbers
     gradient = objective.start.gradient
     place, curved_place = 0.0 * gradient, 0.0 * gradient
     remainder = -gradient

@@ -8,9 +8,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Scalar
 from ..losses import Loss
 from ..penalties import Penalty
-from ..places.base import Array, Scalar
 from ..rows import Rows
 
 Vector = Array  # in float64, where the rows live; so are all arrays here
@@ -86,7 +86,7 @@ class Objective:
         self.penalty = penalty
         self.alpha = alpha
         at_start = self.at(W)
-        W = rows.place.asarray(W)
+        W = rows.backend.asarray(W)
         curvature = self._mean_curvature()  # a
         first = int(rows.intercept)
         ridge = np.zeros(W.shape[1])
@@ -98,8 +98,8 @@ class Objective:
 
     def ridge(self, W: Array) -> NDArray[np.float64]:
         """Return the penalty's mean curvature in each column of W, without the intercept's."""
-        place = self.rows.place
-        return self.alpha * place.numpy(self.penalty.mean_curvature(place.asarray(W)))
+        backend = self.rows.backend
+        return self.alpha * backend.numpy(self.penalty.mean_curvature(backend.asarray(W)))
 
     def moved_to(self, place: Evaluation) -> Objective:
         """Return the same function in coordinates chosen at another point."""
@@ -132,7 +132,7 @@ class Objective:
     def curvature_product(self, direction: Vector) -> Vector:
         """Return the Hessian in z at the start, evaluated last, times ``direction``."""
         W, V = self.start.W, self.weights(direction)
-        (product,) = self.rows.total("curvature_product", V, self.loss)
+        (product,) = self.rows.total("curvature_product", V)
         product /= self.rows.total_weight
         first = int(self.rows.intercept)
         product[:, first:] += self.alpha * self.penalty.curvature_product(
@@ -146,7 +146,7 @@ class Objective:
         loss = loss / self.rows.total_weight
         gradient /= self.rows.total_weight
         first = int(self.rows.intercept)
-        penalty, slope = self.penalty.value_and_gradient(self.rows.place.asarray(W)[:, first:])
+        penalty, slope = self.penalty.value_and_gradient(self.rows.backend.asarray(W)[:, first:])
         gradient[:, first:] += self.alpha * slope
         return loss, loss + self.alpha * penalty, gradient
 
@@ -159,7 +159,7 @@ class Objective:
         gradient: Array,
         products: Products = nothing,
     ) -> Evaluation:
-        norms = self.rows.place.sums_over(self.rows.segments, abs(gradient).sum(axis=0))
+        norms = self.rows.backend.sums_over(self.rows.segments, abs(gradient).sum(axis=0))
         reached = norms.max() if len(norms) else 0.0
         return evaluation(self.rows, W, z, (loss, value, reached), self._into_z(gradient), products)
 
@@ -183,7 +183,7 @@ def evaluation(
 ) -> Evaluation:
     """Return what was found, ``(loss, value, reached)``, with its numbers fetched."""
     wanted = [*found, gradient @ gradient, *products(gradient)]
-    loss, value, reached, squared, *others = rows.place.numbers(wanted)
+    loss, value, reached, squared, *others = rows.backend.numbers(wanted)
     return Evaluation(
         W, z, loss, value, gradient, reached, noise(rows, value), squared, tuple(others)
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..places.base import Array, Scalar
+from ..arrays import Array, Scalar
 from ..rows import Rows
 from .lbfgs import lbfgs
 from .objective import Evaluation, Objective
@@ -30,7 +30,7 @@ class Tilted(Objective):
     def at(self, W: Array) -> tuple[Scalar, Scalar, Array]:
         """Return L, F and F's gradient in W, tilted."""
         loss, value, gradient = super().at(W)
-        W = self.rows.place.asarray(W)
+        W = self.rows.backend.asarray(W)
         return loss, value + (self.tilt * W).sum(), gradient + self.tilt
 
 
@@ -62,12 +62,12 @@ def _step(
     objective: Objective, near: Rows, here: Evaluation, tolerance: float
 ) -> tuple[Evaluation | None, int]:
     """Return the end of a step that leads down, if there is one, and the evaluations taken."""
-    W = near.place.numpy(here.W)
+    W = near.backend.numpy(here.W)
     _, _, slope = objective.at(here.W)  # known already
     model = Objective(near, objective.loss, objective.penalty, objective.alpha, W)
     tilt = slope - model.at(W)[2]
-    # A constant added to the scores of all classes changes nothing: no slope that way but rounding.
-    tilt -= tilt.mean(axis=0)
+    if objective.loss.shifts:  # no slope that way but rounding
+        tilt -= tilt.mean(axis=0)
     tilted = Tilted(tilt, near, objective.loss, objective.penalty, objective.alpha, W)
     end, _ = lbfgs(tilted, PRECISION * tolerance, MOST_STEPS)
     change = end.W - W

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..inputs import on_host
 from ..prediction import Predictor
 from ..template_pictures import image_shape_of, template_pictures
-from ..validation import on_host
 from .numbers import rounded
 from .strokes import stroke_style
 

@@ -15,10 +15,10 @@ from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from ..classifier import ShareBoostClassifier
+from ..inputs import input_of, on_host
 from ..path import Path
-from ..places import is_spread
+from ..prediction import ANSWERS
 from ..samples import GivenSample
-from ..validation import on_host
 from .curves import Curve
 
 Scorer = Callable[..., Any]
@@ -45,7 +45,7 @@ class FoldClassifier(ShareBoostClassifier):
 
         The columns of all atoms are computed once. Without any atom, yield this one.
         """
-        for t, scores in enumerate(self._round_scores(X), start=1):
+        for t, scores in enumerate(input_of(X).staged(self, "scores", X), start=1):
             round_ = self.at(t)
             round_._known = X, round_.path_, scores
             yield round_
@@ -70,15 +70,10 @@ class FoldClassifier(ShareBoostClassifier):
         """Return the logarithms of the probabilities, as NumPy's."""
         return on_host(super().predict_log_proba(X))
 
-    def _round_scores(self, X: Any) -> Iterator[Any]:
-        if not is_spread(X):
-            return self._staged_scores(X)
-        from ..on_cluster.prediction import staged_scores
-
-        return staged_scores(self, X)
-
-    def _is_spread(self, X: Any) -> bool:
-        return super()._is_spread(X) and self._known_scores(X) is None
+    def _answered(self, asked: str, X: Any) -> Any:
+        if self._known_scores(X) is None:
+            return super()._answered(asked, X)
+        return ANSWERS[asked](self, X)
 
     def _scores(self, X: Any) -> Any:
         known = self._known_scores(X)

@@ -1,0 +1,75 @@
+"""Input in Dask's arrays and frames, which are computed on the cluster of a connected client."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...inputs import Input, on_host
+from ...prediction import Predictor
+from ...samples import CheckedSample, GivenSample, row_values
+from ...validation import check_labels_of_one_type
+from ..base import Backend
+from .backend import DaskBackend
+from .checks import checked_sample, evaluation_sample, with_known_rows
+from .given_rows import computed, some_rows
+from .prediction import answered, staged_answers, staged_scores
+from .scoring import accuracy
+from .tables import check_columns
+
+
+class DaskInput(Input):
+    """Rows that lie in blocks; what is predicted of them is lazy."""
+
+    fits_one_by_one = True
+
+    def backend(self, X: Any, device: Any) -> Backend:
+        return DaskBackend()
+
+    def on_host(self, values: Any) -> Any:
+        return computed(values)
+
+    def take(self, X: Any, rows: NDArray[Any]) -> Any:
+        return some_rows(X, rows)
+
+    def taken_as(self, rows: NDArray[Any]) -> NDArray[Any]:
+        return rows if rows.dtype == bool else np.sort(rows)  # they stay in their blocks
+
+    def check_rows(self, estimator: Any, X: Any, finite: Any) -> Any:
+        check_columns(estimator, X)
+        return X
+
+    def sample(
+        self, checked: Any, X: Any, y: Any, sample_weight: Any, allows_nan: bool
+    ) -> CheckedSample[Any]:
+        return checked_sample(checked, X, y, sample_weight, allows_nan)
+
+    def given_sample(self, checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
+        y, sample_weight = on_host(y), on_host(sample_weight)
+        check_labels_of_one_type(y)
+        X, n_rows = with_known_rows(checked, X)
+        return GivenSample(X, *row_values(y, sample_weight, n_rows))
+
+    def evaluation_sample(
+        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
+    ) -> Any:
+        if not isinstance(backend, DaskBackend):
+            raise ValueError(
+                "eval_set is Dask's, and X is not: give both in arrays of one kind, or compute it."
+            )
+        return evaluation_sample(checked, eval_set, classes, finite == "allow-nan")
+
+    def answered(self, clf: Predictor, asked: str, X: Any) -> Any:
+        return answered(clf, asked, X)
+
+    def staged(self, clf: Predictor, asked: str, X: Any) -> Iterator[Any]:
+        return staged_scores(clf, X) if asked == "scores" else staged_answers(clf, asked, X)
+
+    def accuracy(self, predicted: Any, y: Any, sample_weight: Any) -> float:
+        return accuracy(predicted, y, sample_weight)
+
+
+INPUT = DaskInput()

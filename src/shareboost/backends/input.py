@@ -1,0 +1,116 @@
+"""Input in NumPy's arrays, SciPy's matrices, frames and lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing, indexable
+from sklearn.utils.validation import _check_feature_names_in, check_array
+
+from ..answers import of_scores
+from ..inputs import PACKAGES, Input, on_host
+from ..pools.by_name import takes_nan
+from ..prediction import ANSWERS, Predictor
+from ..samples import CheckedSample, GivenSample, Sample
+from ..validation import (
+    check_data,
+    check_labels_of_one_type,
+    check_rows,
+    check_weights,
+    checked_weights,
+    encode_labels,
+    sample_weights,
+)
+from .base import Backend
+from .numpy import NUMPY
+
+
+class ArrayInput(Input):
+    """Rows that NumPy computes, unless a device is asked for."""
+
+    def backend(self, X: Any, device: Any) -> Backend:
+        return NUMPY if device is None else import_module(PACKAGES["torch"]).place_of(X, device)
+
+    def on_host(self, values: Any) -> Any:
+        return values
+
+    def take(self, X: Any, rows: NDArray[Any]) -> Any:
+        return _safe_indexing(X, rows)
+
+    def check_rows(self, estimator: Any, X: Any, finite: Any) -> Any:
+        return check_rows(estimator, X, finite)
+
+    def check_data(
+        self, estimator: Any, X: Any, y: Any, allows_nan: bool
+    ) -> tuple[Any, NDArray[Any]]:
+        """Return X and y as arrays; the estimator learns the number and names of columns."""
+        return check_data(estimator, X, y, allows_nan)
+
+    def sample(
+        self, checked: Any, X: Any, y: Any, sample_weight: Any, allows_nan: bool
+    ) -> CheckedSample[Any]:
+        y, sample_weight = on_host(y), on_host(sample_weight)
+        check_labels_of_one_type(y)
+        data, labels = self.check_data(checked, X, y, allows_nan)
+        classes, index = encode_labels(labels)
+        weight, unit = check_weights(sample_weight, data, checked.class_weight, classes, index)
+        own = sample_weights(sample_weight, data)
+        names = _check_feature_names_in(checked)
+        return CheckedSample(checked, classes, names, Sample(data, index, weight, own, unit))
+
+    def given_sample(self, checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
+        y, sample_weight = on_host(y), on_host(sample_weight)
+        check_labels_of_one_type(y)
+        data, labels = self.check_data(checked, X, y, takes_nan(checked.pool))
+        weight = None if sample_weight is None else checked_weights(sample_weight, data)
+        (X,) = indexable(X if hasattr(X, "shape") else data)
+        return GivenSample(X, labels, weight)
+
+    def evaluation_sample(
+        self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
+    ) -> Any:
+        X, y, *weights = eval_set
+        y, weights = on_host(y), list(map(on_host, weights))
+        try:
+            data = self.check_rows(checked, X, finite)
+            check_labels_of_one_type(y)
+        except ValueError as error:
+            raise ValueError(f"eval_set is not valid: {error}") from None
+        labels = check_array(y, ensure_2d=False, dtype=None, input_name="y of eval_set")
+        if labels.ndim != 1 or labels.size != data.shape[0]:
+            raise ValueError(
+                f"eval_set has {data.shape[0]} rows and labels of the shape {labels.shape}: it "
+                "takes a label a row."
+            )
+        if unknown := sorted(set(labels.tolist()) - set(classes.tolist()), key=str):
+            raise ValueError(
+                f"eval_set has the label {unknown[0]!r}, which y does not hold: it takes the "
+                f"labels {classes.tolist()}."
+            )
+        index = np.searchsorted(classes, labels)
+        sample_weight = weights[0] if weights else None
+        return Sample(data, index.astype(np.intp), sample_weights(sample_weight, data))
+
+    def like(self, result: Any, X: Any) -> Any:
+        """Return a result as an array of X's kind."""
+        return result
+
+    def answered(self, clf: Predictor, asked: str, X: Any) -> Any:
+        return self.like(ANSWERS[asked](clf, X), X)
+
+    def staged(self, clf: Predictor, asked: str, X: Any) -> Iterator[Any]:
+        for scores in clf._staged_scores(X):
+            yield self.like(of_scores(asked, scores, clf.classes_), X)
+
+    def accuracy(self, predicted: Any, y: Any, sample_weight: Any) -> float:
+        from sklearn.metrics import accuracy_score  # a heavy import
+
+        y, sample_weight = on_host(y), on_host(sample_weight)
+        return accuracy_score(y, self.on_host(predicted), sample_weight=sample_weight)
+
+
+INPUT = ArrayInput()

@@ -1,0 +1,172 @@
+"""All decision stumps on a torch device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ...pools.stumps import Stumps
+from ...pools.table import Table
+from ...pools.thresholds import Counted
+from .on_device import OnDevice
+from .types import tensor_type
+
+# What the statistics of a part take at most.
+PART_BYTES = 1 << 28
+
+
+class Ranked(NamedTuple):
+    """Rows, and every column's order of them where that fits the device."""
+
+    order: Tensor | None  # (d, n): the rows of a column from its lowest code to its highest
+    below: Tensor  # (atoms,): how many rows each stump is 1 for
+    source: Tensor  # rows of X
+
+
+class DeviceStumps(OnDevice, Stumps):
+    """As ``Stumps``. Rows are sorted once for every column.
+
+    A stump's sum is then that of the first rows in the order of its column: sums along the
+    order, taken one after the other, give those of all thresholds, always in the same order
+    of additions, which counting by atomic operations would not. An entry takes four bytes
+    beside X; where those of all columns do not fit the free memory, columns are sorted anew in
+    every round, some at a time. The distinct values of each column are found on the device;
+    where a column is cut is then decided on the host.
+    """
+
+    def _counted(self, X: Tensor, weight: NDArray[np.float64]) -> Iterator[Counted]:
+        n, d = X.shape
+        own = self.backend.asarray(weight)
+        found: list[Counted] = []
+
+        def count(columns: slice) -> None:
+            values, order = X[:, columns].T.double().sort(dim=1)
+            mass = own[order]
+            # Two NaN are one value, though they are not equal.
+            same = (values[:, 1:] == values[:, :-1]) | values[:, :-1].isnan()
+            last = torch.cat([~same, same.new_ones((len(same), 1))], dim=1)
+            totals = torch.cumsum(mass, dim=1)[last]
+            counts = self.backend.numpy(last.sum(dim=1))
+            edges = np.cumsum(counts)[:-1]
+            for distinct, total in zip(
+                np.split(self.backend.numpy(values[last]), edges),
+                np.split(self.backend.numpy(totals), edges),
+                strict=True,
+            ):
+                found.append(Counted(distinct, np.diff(total, prepend=0.0)))
+
+        self.backend.memory.chunks(d, 48 * n, count, "the distinct values of a column")
+        yield from found
+
+    def _set_common(self, table: Table) -> None:
+        """Leave out no code."""
+        self.stored_ = False
+
+    def parts(self, n_classes: int) -> list[slice]:
+        """Return ranges of whole columns."""
+        return self._of_whole_columns(PART_BYTES // (8 * n_classes))
+
+    def encode(self, X: Tensor, rows: slice) -> Ranked:
+        X = X[rows]
+        n, d = X.shape
+        order = None
+        if self.backend.memory.fits(4 * n * d):
+            order = torch.empty((d, n), dtype=torch.int32, device=X.device)
+        below: list[Tensor] = []
+
+        def rank(columns: slice) -> None:
+            places, reached = self._ranked(X, columns)
+            if order is not None:
+                order[columns] = places
+            below.append(reached)
+
+        self.backend.memory.chunks(d, 64 * n, rank, "the codes of a column")
+        return Ranked(order, torch.cat(below), X)
+
+    def _ranked(self, X: Tensor, columns: slice) -> tuple[Tensor, Tensor]:
+        """Return the order of the rows by each column, and how many each stump is 1 for."""
+        sizes = np.diff(self.starts_)[columns]
+        # Every column's thresholds, after the last of which come some that no value exceeds.
+        cuts = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), np.inf)
+        own = slice(int(self.starts_[columns.start]), int(self.starts_[columns.stop]))
+        cuts[np.arange(cuts.shape[1]) < sizes[:, None]] = self.thresholds_[own]
+        thresholds, count = self.backend.asarray(cuts), self.backend.asarray(sizes)[:, None]
+        values = X[:, columns].T.double().contiguous()
+        codes = torch.minimum(torch.searchsorted(thresholds, values), count)
+        codes, places = codes.sort(dim=1, stable=True)
+        atoms = torch.arange(cuts.shape[1], device=X.device)
+        reached = torch.searchsorted(codes, atoms.expand(len(cuts), -1).contiguous(), right=True)
+        return places.to(torch.int32), reached[atoms < count]
+
+    def prepare(self, rows: Tensor) -> Tensor:
+        return rows.to(tensor_type(self.sums_dtype_))
+
+    def stats(
+        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
+    ) -> Tensor:
+        """Return the sums of rows by code, (bins of the part, k): differences of those below.
+
+        Where NumPy's leave common codes out, one more row has the sum of all rows. The sums of
+        those codes are here all the same: they are not read there.
+        """
+        k, n = rows.shape
+        first, last = self._columns_of(part)
+        below = torch.empty((k, part.stop - part.start), dtype=torch.float64, device=rows.device)
+        numbers = np.repeat(np.arange(first, last), np.diff(self.starts_[first : last + 1]))
+        column = self.backend.asarray(numbers - first)
+
+        def write(columns: slice) -> None:
+            some = slice(first + columns.start, first + columns.stop)
+            kept = data.order is not None
+            order = data.order[some] if kept else self._ranked(data.source, some)[0]
+            running = torch.cumsum(rows[:, order.long()], dim=2, dtype=torch.float64)
+            start, stop = self.starts_[[first + columns.start, first + columns.stop]].tolist()
+            own = slice(start - part.start, stop - part.start)
+            place = data.below[start:stop]
+            sums = running[:, column[own] - columns.start, (place - 1).clamp(min=0)]
+            below[:, own] = torch.where(place > 0, sums, 0.0)
+
+        each = n * (8 + 14 * k + (64 if data.order is None else 0))
+        self.backend.memory.chunks(last - first, each, write, "the sums of a column")
+        found = self._by_code(below, rows.sum(dim=1, dtype=torch.float64), part)
+        return found if out is None else out.add_(found)
+
+    def _by_code(self, below: Tensor, total: Tensor, part: slice) -> Tensor:
+        """Return the sums of rows by code from those that each stump is 1 for, (k, atoms)."""
+        edges = self._bin_edges(*self._columns_of(part))
+        ends = edges[1:] - 1  # the last bin of each column, which has no stump
+        up_to = below.new_empty((int(edges[-1]), len(below)))
+        up_to[self.backend.asarray(np.delete(np.arange(edges[-1]), ends))] = below.T
+        up_to[self.backend.asarray(ends)] = total
+        before = up_to.roll(1, dims=0)
+        before[self.backend.asarray(edges[:-1])] = 0.0
+        bins = up_to - before
+        return torch.vstack([bins, total]) if self.stored_ else bins
+
+    def correlations(self, stats: Tensor, part: slice) -> Tensor:
+        return self._below(stats, part) / self.here("scale_")[part]
+
+    def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
+        mostly, scale = self.here("mostly_one_")[part], self.here("scale_")[part]
+        first = int(self._bin_edges(*self._columns_of(part))[1])
+        total = stats[:first].sum(dim=0)[:, None]  # as of any column
+        sums = (self._below(stats, part) - torch.where(mostly, total, 0.0)) / scale
+        return sums, sums * (torch.where(mostly, -1.0, 1.0) / scale)
+
+    def _below(self, stats: Any, part: slice) -> Any:
+        """Return the sums of the rows that each stump of a part is 1 for, (k, atoms)."""
+        edges = self._bin_edges(*self._columns_of(part))
+        ends = edges[1:] - 1
+        stumps = np.delete(np.arange(edges[-1]), ends)
+        column = np.repeat(np.arange(len(ends)), np.diff(edges) - 1)
+        running = torch.cumsum(stats[: int(edges[-1])], dim=0)
+        before = torch.vstack([torch.zeros_like(running[:1]), running[self.backend.asarray(ends)]])
+        return (running[self.backend.asarray(stumps)] - before[self.backend.asarray(column)]).T
+
+    def columns(self, data: Ranked, atom: int) -> Tensor:
+        return self.backend.columns(self.features([atom]), data.source).T
