@@ -21,7 +21,7 @@ from shareboost.rivals import (
 CLASSIFIERS = {
     "shareboost": ShareBoostClassifier(6),
     "swaps": ShareBoostClassifier(6, swap=True),
-    "cross-validation": ShareBoostCV(6, cv=2),
+    "cross-validation": ShareBoostCV(n_features=6, cv=2),
     "one-vs-rest": OneVsRestGreedyClassifier(6),
     "mixed norm": MixedNormClassifier(path=10),
     "mixed norm, refit": MixedNormClassifier("l21", path=10, refit=True),

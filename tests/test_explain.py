@@ -20,7 +20,7 @@ from shareboost.pools import Columns
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
 
 CLASSIFIERS = {
-    "cv": ShareBoostCV(4, cv=3),
+    "cv": ShareBoostCV(n_features=4, cv=3),
     "one-vs-rest": OneVsRestGreedyClassifier(6),
     "mixed norm": MixedNormClassifier(path=6),
     "jointboost": JointBoostClassifier(6),

@@ -24,7 +24,7 @@ ESTIMATORS = {
     "swap": lambda: ShareBoostClassifier(3, swap=True),
     "no intercept": lambda: ShareBoostClassifier(3, fit_intercept=False),
     "included": lambda: ShareBoostClassifier(3, include=[0, 1]),
-    "cv": lambda: ShareBoostCV(2, cv=2),
+    "cv": lambda: ShareBoostCV(n_features=2, cv=2),
     "one-vs-rest": lambda: OneVsRestGreedyClassifier(3),
     "mixed norm": lambda: MixedNormClassifier(path=4),
 }

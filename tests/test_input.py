@@ -156,18 +156,19 @@ def test_integer_weights_equal_repeated_rows(problem):
 @pytest.mark.parametrize(
     "estimator",
     [
-        ShareBoostClassifier(3),
-        ShareBoostCV(3, cv=2, alpha=1e-3),  # the automatic weight counts all classes
-        OneVsRestGreedyClassifier(3),
-        MixedNormClassifier(path=3),
-        JointBoostClassifier(3),
+        ShareBoostClassifier(3, class_weight="balanced"),
+        # Not with the automatic weight of the penalty, which counts all classes.
+        ShareBoostCV(ShareBoostClassifier(3, alpha=1e-3, class_weight="balanced"), cv=2),
+        OneVsRestGreedyClassifier(3, class_weight="balanced"),
+        MixedNormClassifier(path=3, class_weight="balanced"),
+        JointBoostClassifier(3, class_weight="balanced"),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
 def test_classes_are_balanced_without_one_that_weighs_nothing(problem, estimator):
     X, y = problem
     weight = (y != 2).astype(float)
-    clf = estimator.set_params(class_weight="balanced").fit(X, y, sample_weight=weight)
+    clf = clone(estimator).fit(X, y, sample_weight=weight)
     kept = clone(clf).fit(X[y != 2], y[y != 2])
     assert clf.classes_.tolist() == [0, 1, 2, 3]
     assert clf.selected_.tolist() == kept.selected_.tolist()
@@ -376,7 +377,11 @@ def test_a_column_that_is_not_numeric_is_refused_by_name(name, alone):
     numbers = {} if alone else {"a": np.arange(40.0)}
     X, y = library.DataFrame({**numbers, "b": make()}), np.arange(40) % 2
     message = "X has the column 'b' of type .*: it takes numbers and booleans"
-    for clf in (ShareBoostClassifier(1), ShareBoostClassifier(1, pool="stumps"), ShareBoostCV(1)):
+    for clf in (
+        ShareBoostClassifier(1),
+        ShareBoostClassifier(1, pool="stumps"),
+        ShareBoostCV(n_features=1),
+    ):
         with pytest.raises(ValueError, match=message):
             clf.fit(X, y)
     good = library.DataFrame({**numbers, "b": np.arange(40.0)})
@@ -427,7 +432,7 @@ def test_arrays_of_times_are_refused(dtype):
 def test_complex_labels_are_a_fault_of_y(make):
     X, y = np.arange(6.0)[:, None], make([0j, 1j] * 3)
     message = "Complex data not supported in y: it takes real numbers, text or booleans"
-    for clf in (ShareBoostClassifier(1), ShareBoostCV(1), OneVsRestGreedyClassifier(1)):
+    for clf in (ShareBoostClassifier(1), ShareBoostCV(n_features=1), OneVsRestGreedyClassifier(1)):
         with pytest.raises(ValueError, match=message):
             clf.fit(X, y)
     with pytest.raises(ValueError, match=f"eval_set is not valid: {message}"):

@@ -88,7 +88,7 @@ def test_names_groups_and_parameters_are_those_of_the_columns_that_are_left():
 
 
 def test_the_classifier_of_fewer_features_and_that_of_cross_validation_are_reduced_too():
-    clf = ShareBoostCV(4, cv=2).fit(X, Y)
+    clf = ShareBoostCV(n_features=4, cv=2).fit(X, Y)
     two = clf.at(2).reduced()
     assert two.n_features_in_ == 2
     assert np.array_equal(two.predict(X[:, clf.at(2).columns_]), clf.at(2).predict(X))
@@ -99,6 +99,17 @@ def test_the_classifier_of_fewer_features_and_that_of_cross_validation_are_reduc
         small.at(1)
     with pytest.raises(ValueError, match="X has 64 features, but ShareBoostCV is expecting"):
         small.predict(X)
+
+
+def test_the_estimator_of_cross_validation_forgets_the_other_columns_on_a_copy():
+    estimator = ShareBoostClassifier(3, exclude=[0, 20], costs=np.ones(64))
+    clf = ShareBoostCV(estimator, cv=2).fit(X, Y)
+    small = clf.reduced()
+    assert small.estimator.exclude is small.estimator.costs is None
+    assert clf.estimator is estimator
+    assert estimator.exclude == [0, 20]
+    again = clone(small).fit(X[:, clf.columns_], Y)
+    assert again.n_features_in_ == clf.columns_.size
 
 
 def test_a_classifier_of_no_feature_keeps_the_first_column():

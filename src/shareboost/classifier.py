@@ -258,6 +258,18 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "verbose": ["verbose"],
     }
 
+    # What identifies a run. For a checkpoint every parameter counts, except those of one fit, which
+    # do not change what is found: a fit that is one of many has the values below. For a warm start
+    # those count that shape a round; of the others, some only end the rounds, and some change the
+    # loss, which shows anyway. Resolved parameters count by what they come to with the data
+    # (``Wishes.resolved``), and ``device``, for a checkpoint, by what computes there.
+    _of_one_fit: ClassVar[dict[str, Any]] = {"checkpoint": None, "warm_start": False, "verbose": 0}
+    _resolved: ClassVar[tuple[str, ...]] = ("groups", "costs", "include", "exclude", "device")
+    _shaping: ClassVar[tuple[str, ...]] = (
+        *("pool", "rule", "shortlist", "swap", "group_choice"),
+        *("penalty", "alpha", "solver", "refit_tol"),
+    )
+
     path_: Path
 
     def __init__(

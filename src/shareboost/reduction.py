@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
+from sklearn.base import clone
 
 from .input_columns import columns_kept, places_among
 from .numbered_names import NumberedNames
@@ -29,7 +30,10 @@ def reduced(clf: Classifier) -> Classifier:
     only = replace(path.only, atom=new_ids.get(path.only.atom, -1), atoms=atoms, swaps=())
     smaller = clf._of_columns(columns)
     known = smaller.get_params(deep=False)
-    smaller.set_params(**{name: None for name in OF_COLUMNS if name in known})
+    changes = {name: None for name in OF_COLUMNS if name in known}
+    if known.get("estimator") is not None:
+        changes["estimator"] = clone(known["estimator"]).set_params(**dict.fromkeys(OF_COLUMNS))
+    smaller.set_params(**changes)
     if isinstance(features, GroupFeatures):
         smaller.groups_ = clf.groups_[np.sort(clf.selected_)]
     names = getattr(smaller, "feature_names_in_", None)

@@ -204,6 +204,25 @@ def test_the_file_of_another_run_is_refused_and_kept(change, other, tmp_path, mo
     assert path.read_bytes() == before
 
 
+def test_parameters_of_the_same_meaning_are_of_the_same_run(tmp_path, monkeypatch):
+    X, y = data()
+    path = tmp_path / "run.checkpoint"
+    cut_after(
+        2, monkeypatch, ShareBoostClassifier(4, checkpoint=path, alpha=1, pool="stumps"), X, y
+    )
+    same = ShareBoostClassifier(4, checkpoint=path, alpha=1.0, pool=Stumps(), verbose=0)
+    alone = ShareBoostClassifier(4, alpha=1.0, pool="stumps").fit(X, y)
+    assert np.array_equal(same.fit(X, y).weights_, alone.weights_)
+
+
+def test_what_identifies_a_run_names_parameters_once():
+    clf = ShareBoostClassifier
+    named = [*clf._of_one_fit, *clf._resolved, *clf._shaping]
+    assert len(named) == len(set(named))
+    assert set(named) <= set(clf._parameter_constraints)
+    assert clf().get_params().items() >= clf._of_one_fit.items()
+
+
 def test_other_prices_of_a_callable_are_refused(tmp_path, monkeypatch):
     X, y = data()
     path = tmp_path / "run.checkpoint"

@@ -79,7 +79,7 @@ def test_cross_validation_chooses_as_python_does(run, folder, iris, tmp_path):
         *("fit", folder / "iris.csv", "--target", "species", "--features", 4, "--cv"),
         *("--out", tmp_path / "m.json"),
     )
-    own = ShareBoostCV(4).fit(*iris)
+    own = ShareBoostCV(n_features=4).fit(*iris)
     assert f"chose {own.best_n_features_} features" in found.stdout
     assert np.array_equal(load_model(tmp_path / "m.json").weights_, own.weights_)
 

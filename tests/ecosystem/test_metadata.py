@@ -16,7 +16,7 @@ from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRe
 
 ESTIMATORS = [
     ShareBoostClassifier(2),
-    ShareBoostCV(2, cv=2),
+    ShareBoostCV(n_features=2, cv=2),
     OneVsRestGreedyClassifier(2),
     MixedNormClassifier(path=3),
     JointBoostClassifier(2, max_bins=8, max_iter=5),
@@ -58,7 +58,7 @@ def test_types_that_the_tags_name_are_preserved(estimator, dtype, shifted):
         (ShareBoostClassifier(2, pool="stumps"), True),
         (ShareBoostClassifier(2, pool=Union([Stumps(), Stumps(8)])), True),
         (ShareBoostClassifier(2, pool=Union([Stumps(), Columns()])), False),
-        (ShareBoostCV(2, cv=2, pool="stumps"), True),
+        (ShareBoostCV(ShareBoostClassifier(2, pool="stumps"), cv=2), True),
         (OneVsRestGreedyClassifier(2, pool="stumps"), True),
         (MixedNormClassifier(path=3), False),
         (JointBoostClassifier(2, max_bins=8, max_iter=5), True),

@@ -11,7 +11,7 @@ from shareboost import ShareBoostClassifier, ShareBoostCV
 from shareboost.pools import Columns, Products, Stumps, Union
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
 
-WITH_POOL = [ShareBoostClassifier, ShareBoostCV, OneVsRestGreedyClassifier, MixedNormClassifier]
+WITH_POOL = [ShareBoostClassifier, OneVsRestGreedyClassifier, MixedNormClassifier]
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,16 @@ def test_a_parameter_of_a_named_pool_is_set_on_a_pool_of_that_name(kind):
     assert isinstance(clf.pool, Stumps)
     assert (clf.pool.max_bins, clf.pool.scale) == (16, "root")
     assert clone(clf).get_params()["pool__max_bins"] == 16
+
+
+def test_cross_validation_has_the_parameters_of_its_estimator():
+    search = ShareBoostCV(ShareBoostClassifier(pool="stumps"))
+    assert search.get_params()["estimator__pool__max_bins"] == 256
+    assert clone(search).estimator.pool == "stumps"
+    assert search.set_params(estimator__pool__max_bins=16, estimator__swap=True) is search
+    assert isinstance(search.estimator.pool, Stumps)
+    assert search.estimator.swap
+    assert clone(search).get_params()["estimator__pool__max_bins"] == 16
 
 
 def test_a_pool_and_its_parameters_are_set_at_once():

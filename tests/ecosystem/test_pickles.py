@@ -13,7 +13,7 @@ from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRe
 
 ESTIMATORS = [
     ShareBoostClassifier(3, pool=Union([Columns(), Stumps()])),
-    ShareBoostCV(2, cv=2),
+    ShareBoostCV(n_features=2, cv=2),
     OneVsRestGreedyClassifier(3),
     MixedNormClassifier(path=3),
     JointBoostClassifier(5, max_bins=8, max_iter=20),

@@ -139,7 +139,8 @@ def test_the_texts_that_columns_stand_for_are_kept(whole_path, tmp_path):
 
 
 def test_a_search_comes_back_as_the_classifier_that_it_chose(tmp_path):
-    search = ShareBoostCV(6, cv=3, pool="stumps", alpha=1e-3).fit(X, Y)
+    search = ShareBoostCV(ShareBoostClassifier(pool="stumps"), n_features=6, cv=3, alpha=1e-3)
+    search.fit(X, Y)
     loaded = saved(search, tmp_path, whole_path=True)
     assert type(loaded) is ShareBoostClassifier
     assert loaded.n_features == search.best_n_features_
@@ -149,6 +150,17 @@ def test_a_search_comes_back_as_the_classifier_that_it_chose(tmp_path):
     assert_same_answers(search, loaded, X)
     assert_same_path(search, loaded, X)
     assert saved(search.at(2), tmp_path).n_features == 2
+
+
+def test_the_parameters_that_a_search_chose_are_kept(tmp_path):
+    alphas = [1e-3, 1e-2]
+    for most in ({"n_features": 3}, {"n_features": None, "budget": 3.0}):
+        search = ShareBoostCV(ShareBoostClassifier(**most), cv=2, alpha=alphas).fit(X, Y)
+        loaded = saved(search, tmp_path)
+        assert loaded.n_features == search.best_n_features_
+        assert loaded.budget == most.get("budget")
+        assert loaded.alpha == search.best_alpha_
+        np.testing.assert_array_equal(clone(loaded).fit(X, Y).weights_, search.weights_)
 
 
 def test_a_loaded_classifier_goes_on_from_its_path(tmp_path):

@@ -94,7 +94,7 @@ def test_the_chosen_model_need_not_be_the_last(wine):
     chosen = data["models"][data["chosen"]]
     assert chosen["n_features"] == clf.selected_.size < len(data["models"])
     assert chosen["wrong"] == np.sum(clf.predict(wine[2]) != wine[3])
-    found = ShareBoostCV(6, cv=3, choice="one_se").fit(*wine[:2])
+    found = ShareBoostCV(n_features=6, cv=3, choice="one_se").fit(*wine[:2])
     data = report_data(found, *wine[2:])
     assert data["models"][data["chosen"]]["n_features"] == found.selected_.size
 

@@ -150,7 +150,7 @@ def test_a_fitted_classifier_of_fewer_features_is_resampled_as_such():
 
 def test_cross_validation_within_every_resample_gives_sets_of_its_own_sizes():
     X, y = clear_problem(d=8)
-    clf = ShareBoostCV(5, cv=2, choice="one_se")
+    clf = ShareBoostCV(n_features=5, cv=2, choice="one_se")
     found = selection_stability(clf, X, y, n_resamples=3)
     assert found.n_features.shape == (3,)
     assert 2 <= found.n_features.min() <= found.n_features.max() <= 5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator
@@ -15,26 +15,6 @@ from .fingerprint import digest
 
 if TYPE_CHECKING:
     from ..backends import Backend
-
-# Parameters that change nothing of what a run finds.
-IRRELEVANT = ("checkpoint", "verbose", "warm_start")
-# Of which counts where the run is computed: see ``Backend.name``.
-PLACED = ("device",)
-# Parameters of which counts what they come to: see ``Wishes.resolved``.
-RESOLVED = ("groups", "costs", "include", "exclude")
-FLOATS = ("alpha", "tol", "refit_tol", "margin", "budget")
-# Parameters that shape every round, but for those that change its loss and so show anyway.
-SHAPING = (
-    "pool",
-    "rule",
-    "shortlist",
-    "swap",
-    "group_choice",
-    "penalty",
-    "alpha",
-    "solver",
-    "refit_tol",
-)
 
 
 def identity_of(
@@ -52,25 +32,24 @@ def identity_of(
     from .. import __version__  # which is set only after this module
 
     _check_seeded(estimator, drawn)
-    parameters = {
-        name: value
-        for name, value in estimator.get_params(deep=False).items()
-        if name not in (*IRRELEVANT, *RESOLVED, *PLACED)
-    }
+    left_out = {*estimator._of_one_fit, *estimator._resolved}
+    names = [name for name in estimator._get_param_names() if name not in left_out]
     return {
         "version of shareboost": digest(__version__),
         "device": digest(backend.name),
         **sample.digests(n_classes),
         "eval_set": digest(None if held_out is None else held_out.digests(n_classes)),
-        **{name: digest(_meaning(name, value), name) for name, value in parameters.items()},
+        **{name: _of_parameter(estimator, name) for name in names},
     }
 
 
-def _meaning(name: str, value: Any) -> Any:
-    """Return what a parameter stands for: a name, or an integer for a float, may mean the same."""
+def _of_parameter(estimator: Any, name: str) -> str:
+    """Return the digest of what a parameter stands for, an object by name or a float perhaps."""
+    value = getattr(estimator, name)
     if isinstance(value, str) and name in ("pool", "penalty"):
-        return POOLS[value]() if name == "pool" else PENALTIES[value]()
-    return float(value) if isinstance(value, Integral) and name in FLOATS else value
+        value = POOLS[value]() if name == "pool" else PENALTIES[value]()
+    kinds = [getattr(one, "type", None) for one in estimator._parameter_constraints[name]]
+    return digest(float(value) if isinstance(value, Integral) and Real in kinds else value, name)
 
 
 def resolved_of(wishes: Wishes, terms: Terms) -> dict[str, str]:
@@ -81,9 +60,9 @@ def resolved_of(wishes: Wishes, terms: Terms) -> dict[str, str]:
 def shaping_of(estimator: Any, wishes: Wishes, terms: Terms) -> dict[str, str]:
     """Return the digest of all that shapes a round, where it can be told, by name."""
     found = resolved_of(wishes, terms)
-    for name in SHAPING:
+    for name in estimator._shaping:
         try:
-            found[name] = digest(_meaning(name, getattr(estimator, name)), name)
+            found[name] = _of_parameter(estimator, name)
         except TypeError:  # a penalty of the user's own, a RandomState: nothing to compare
             continue
     return found

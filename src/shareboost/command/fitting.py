@@ -50,7 +50,8 @@ class Wishes:
         }
         if self.costs is not None:
             parameters |= _priced(self.costs, inputs, n_columns)
-        return ShareBoostCV(**parameters) if self.cv else ShareBoostClassifier(**parameters)
+        clf = ShareBoostClassifier(**parameters)
+        return ShareBoostCV(clf) if self.cv else clf
 
 
 @dataclass

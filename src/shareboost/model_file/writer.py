@@ -23,9 +23,6 @@ from .text import LARGEST_FILE, Document, ModelFormatError, to_bytes
 if TYPE_CHECKING:
     from ..prediction import Predictor
 
-# Parameters that tell where a run keeps its rounds, not how it is made.
-LEFT_OUT = ("checkpoint",)
-
 
 def save_model(
     model: Any,
@@ -122,9 +119,6 @@ def _document(model: Any, whole_path: bool) -> Document:
 
 def _parameters(model: Any, kind: type[Predictor]) -> dict[str, Any]:
     """Return the parameters of the classifier that the file is to hold."""
-    found = model.get_params(deep=False)
-    if hasattr(model, "best_n_features_"):
-        most = model.best_n_features_
-        found["n_features"] = min(most, most if model.n_features is None else model.n_features)
-    kept = set(kind._get_param_names()) - set(LEFT_OUT)
-    return {name: value for name, value in found.items() if name in kept}
+    chosen = model._chosen() if hasattr(model, "best_n_features_") else model
+    kept = set(kind._get_param_names()) - {"checkpoint"}  # which is a place on this machine
+    return {name: value for name, value in chosen.get_params(deep=False).items() if name in kept}

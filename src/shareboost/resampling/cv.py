@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
+from sklearn.base import _fit_context, clone
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
@@ -17,7 +16,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from ..arguments import jobs
 from ..classifier import ShareBoostClassifier, check_alpha
 from ..path import Path
-from ..penalties import Penalty
 from ..pools import Pool
 from ..prediction import Predictor
 from ..progress import progress_bars, track
@@ -25,12 +23,6 @@ from ..samples import GivenSample, given_sample
 from ..validation import check_weights, encode_labels
 from .curves import Curve, chosen, cv_results, joined
 from .folds import FoldClassifier, Scorer, Split, checked_splits, curve
-
-# Parameters of the classifier that make no sense in a fold, and those that it does not have.
-LEFT_OUT = ("validation_fraction", "n_iter_no_change", "warm_start", "checkpoint", "random_state")
-OWN = ("cv", "scoring", "choice", "n_jobs")
-
-Classifier = TypeVar("Classifier", bound=ShareBoostClassifier)
 
 
 class ShareBoostCV(Predictor):
@@ -42,8 +34,17 @@ class ShareBoostCV(Predictor):
 
     Parameters
     ----------
-    n_features : int or None, default=20
-        The most features to try. None where ``budget`` ends the rounds.
+    estimator : ShareBoostClassifier or None, default=None
+        The classifier to cross-validate; it stays as it is. None is one with its defaults. Its
+        ``verbose`` shows a progress bar of the folds, then those of the fit to all rows, which
+        alone has its ``checkpoint``. Its ``groups`` are those of the *columns* of X; those of
+        rows, for the splitter, are an argument of ``fit``.
+    n_features : int or None, default=None
+        The most features to try. None: as many as the estimator may use.
+    alpha : float, str, list of them or None, default=None
+        Weight of the penalty, as in ``ShareBoostClassifier``. Of a list, such as
+        ``["0.2*auto", "auto", "5*auto"]``, the best is chosen along with the number of features:
+        each fold has a run for each weight. None: the estimator's.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds. An integer (None: 5) makes as many stratified ones.
     scoring : str, callable or None, default=None
@@ -56,18 +57,6 @@ class ShareBoostCV(Predictor):
     n_jobs : int or None, default=None
         How many folds run at once. The result is the same for any number. Of Dask's rows one
         at a time, on all workers.
-    alpha : float, str or list of them, default="auto"
-        Weight of the penalty, as in ``ShareBoostClassifier``. Of a list, such as
-        ``["0.2*auto", "auto", "5*auto"]``, the best is chosen along with the number of features:
-        each fold has a run for each weight.
-    pool, rule, shortlist, swap, group_choice, costs, budget, include, exclude, penalty, solver, \
-    tol, refit_tol, max_iter, margin, fit_intercept, class_weight, device
-        As in ``ShareBoostClassifier``.
-    groups : array-like of shape (n_features_in,) or None, default=None
-        Groups of the *columns* of X, as in ``ShareBoostClassifier``. Those of rows, for the
-        splitter, are an argument of ``fit``.
-    verbose : int, default=0
-        1 shows a progress bar of the folds, then those of the fit to all rows.
 
     Attributes
     ----------
@@ -105,16 +94,13 @@ class ShareBoostCV(Predictor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **{
-            name: constraint
-            for name, constraint in ShareBoostClassifier._parameter_constraints.items()
-            if name not in LEFT_OUT
-        },
+        "estimator": [ShareBoostClassifier, None],
+        "n_features": ShareBoostClassifier._parameter_constraints["n_features"],
+        "alpha": [*ShareBoostClassifier._parameter_constraints["alpha"], "array-like", None],
         "cv": ["cv_object"],
         "scoring": [StrOptions(set(get_scorer_names())), callable, None],
         "choice": [StrOptions({"best", "one_se"})],
         "n_jobs": [Integral, None],
-        "alpha": [*ShareBoostClassifier._parameter_constraints["alpha"], "array-like"],
     }
 
     path_: Path
@@ -126,60 +112,32 @@ class ShareBoostCV(Predictor):
 
     def __init__(
         self,
-        n_features: int | None = 20,
+        estimator: ShareBoostClassifier | None = None,
         *,
+        n_features: int | None = None,
+        alpha: float | str | Sequence[float | str] | None = None,
         cv: Any = None,
         scoring: str | Scorer | None = None,
         choice: str = "best",
         n_jobs: int | None = None,
-        pool: str | Pool = "columns",
-        rule: str = "orthogonal",
-        shortlist: int | str | None = "auto",
-        swap: bool = False,
-        groups: ArrayLike | dict[str, Any] | None = None,
-        group_choice: str = "sum",
-        costs: ArrayLike | dict[Any, float] | Callable[[Any], ArrayLike] | None = None,
-        budget: float | None = None,
-        include: ArrayLike | None = None,
-        exclude: ArrayLike | None = None,
-        penalty: str | Penalty = "frobenius",
-        alpha: float | str | Sequence[float | str] = "auto",
-        solver: str = "lbfgs",
-        tol: float = 1e-4,
-        refit_tol: float = 0.05,
-        max_iter: int = 1000,
-        margin: float = 0.0,
-        fit_intercept: bool = True,
-        class_weight: dict[Any, float] | str | None = None,
-        device: Any = None,
-        verbose: int = 0,
     ):
+        self.estimator = estimator
         self.n_features = n_features
+        self.alpha = alpha
         self.cv = cv
         self.scoring = scoring
         self.choice = choice
         self.n_jobs = n_jobs
-        self.pool = pool
-        self.rule = rule
-        self.shortlist = shortlist
-        self.swap = swap
-        self.groups = groups
-        self.group_choice = group_choice
-        self.costs = costs
-        self.budget = budget
-        self.include = include
-        self.exclude = exclude
-        self.penalty = penalty
-        self.alpha = alpha
-        self.solver = solver
-        self.tol = tol
-        self.refit_tol = refit_tol
-        self.max_iter = max_iter
-        self.margin = margin
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.device = device
-        self.verbose = verbose
+
+    @property
+    def pool(self) -> str | Pool:  # type: ignore[override]
+        """That of the estimator, which tells what the rows may hold."""
+        return self._estimator.pool
+
+    @property
+    def device(self) -> Any:
+        """That of the estimator."""
+        return self._estimator.device
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -206,7 +164,7 @@ class ShareBoostCV(Predictor):
             mean over folds is not weighted.
         groups : array-like of shape (n_samples,), optional
             Groups of the *rows*, for splitters such as ``GroupKFold``. Those of the columns
-            are a parameter of the constructor.
+            are a parameter of the estimator.
 
         Returns
         -------
@@ -214,12 +172,13 @@ class ShareBoostCV(Predictor):
             A fit that fails, or is interrupted (Ctrl-C) among the folds, leaves an earlier
             fit as it was. One that is interrupted after them leaves the finished rounds.
         """
+        clf = self._classifier()
         scorer = check_scoring(self, self.scoring or "accuracy")
         jobs(self.n_jobs, X)  # raises for what cannot be
-        rows = self._checked_rows(X, y, sample_weight)
+        rows = _checked_rows(clf, X, y, sample_weight)
         splits = self._checked_splits(rows, groups)
-        alphas = self._alphas()
-        by_alpha = [cv_results(self._curves(rows, splits, scorer, alpha)) for alpha in alphas]
+        alphas = _alphas(clf.alpha if self.alpha is None else self.alpha)
+        by_alpha = [cv_results(self._curves(clf, alpha, rows, splits, scorer)) for alpha in alphas]
         table = joined([results for results, _ in by_alpha], alphas)
         scores = np.concatenate([scores for _, scores in by_alpha], axis=1)
         place = chosen(scores, table["n_features"], self.choice)
@@ -231,22 +190,28 @@ class ShareBoostCV(Predictor):
             "cv_results_": table,
             "n_splits_": len(splits),
         }
-        fitted = self._classifier(ShareBoostClassifier, n_features=best, alpha=best_alpha)
+        clf.set_params(n_features=best, alpha=best_alpha)
         try:
-            fitted.fit(*rows)
+            clf.fit(*rows)
         finally:  # at Ctrl-C too, which leaves the finished rounds
-            if hasattr(fitted, "weights_"):
-                own = {name: value for name, value in vars(fitted).items() if name.endswith("_")}
+            if hasattr(clf, "weights_"):
+                own = {name: value for name, value in vars(clf).items() if name.endswith("_")}
                 self._set_fitted(own | chosen_by)
         return self
 
-    def _checked_rows(self, X: Any, y: Any, sample_weight: Any) -> GivenSample:
-        """Return the rows, fit for a classifier of these parameters."""
-        # Validation writes attributes: on a copy, so that a failed fit changes nothing.
-        rows = given_sample(copy.copy(self), X, y, sample_weight)
-        classes, index = encode_labels(rows.y)
-        check_weights(rows.weight, rows.y[:, None], self.class_weight, classes, index)
-        return rows
+    @property
+    def _estimator(self) -> ShareBoostClassifier:
+        return ShareBoostClassifier() if self.estimator is None else self.estimator
+
+    def _classifier(self) -> ShareBoostClassifier:
+        """Return a new classifier to cross-validate."""
+        clf = clone(self._estimator)
+        return clf if self.n_features is None else clf.set_params(n_features=self.n_features)
+
+    def _chosen(self) -> ShareBoostClassifier:
+        """Return the classifier that was chosen, or that of ``at(t)``, not fitted."""
+        clf, most = self._classifier(), self.best_n_features_
+        return clf.set_params(n_features=min(most, clf.n_features or most), alpha=self.best_alpha_)
 
     def _checked_splits(self, rows: GivenSample, groups: Any) -> list[Split]:
         """Return the folds, as many as the choice takes at least."""
@@ -258,27 +223,38 @@ class ShareBoostCV(Predictor):
             )
         return splits
 
-    def _alphas(self) -> list[Any]:
-        """Return the weights of the penalty to compare."""
-        alphas: list[Any] = np.asarray(self.alpha, dtype=object).ravel().tolist()
-        if not alphas:
-            raise ValueError("alpha is an empty list: it takes at least one weight to try.")
-        for alpha in alphas:
-            check_alpha(alpha)
-        return alphas
-
     def _curves(
-        self, rows: GivenSample, splits: list[Split], scorer: Scorer, alpha: Any
+        self,
+        clf: ShareBoostClassifier,
+        alpha: Any,
+        rows: GivenSample,
+        splits: list[Split],
+        scorer: Scorer,
     ) -> list[Curve]:
         """Return the curve of every fold with one weight of the penalty."""
-        fold = self._classifier(FoldClassifier, alpha=alpha, verbose=0)
+        parameters = clf.get_params(deep=False) | clf._of_one_fit | {"alpha": alpha}
+        fold = FoldClassifier(**parameters)
         curves = Parallel(n_jobs=jobs(self.n_jobs, rows.X), return_as="generator")(
             delayed(curve)(fold, rows, split, scorer) for split in splits
         )
-        with progress_bars(bool(self.verbose)):
+        with progress_bars(bool(clf.verbose)):
             return list(track(curves, "folds", len(splits)))
 
-    def _classifier(self, kind: type[Classifier], **changes: Any) -> Classifier:
-        """Return a classifier with the parameters of this one, but for the changes."""
-        parameters = self.get_params(deep=False)
-        return kind(**{**{k: v for k, v in parameters.items() if k not in OWN}, **changes})
+
+def _alphas(given: Any) -> list[Any]:
+    """Return the weights of the penalty to compare."""
+    alphas: list[Any] = np.asarray(given, dtype=object).ravel().tolist()
+    if not alphas:
+        raise ValueError("alpha is an empty list: it takes at least one weight to try.")
+    for alpha in alphas:
+        check_alpha(alpha)
+    return alphas
+
+
+def _checked_rows(clf: ShareBoostClassifier, X: Any, y: Any, sample_weight: Any) -> GivenSample:
+    """Return the rows, fit for the classifier, whose parameters are checked too."""
+    clf._validate_params()
+    rows = given_sample(clf, X, y, sample_weight)
+    classes, index = encode_labels(rows.y)
+    check_weights(rows.weight, rows.y[:, None], clf.class_weight, classes, index)
+    return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator
 from inspect import signature
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.model_selection import check_cv
 
 from ..classifier import ShareBoostClassifier
@@ -97,7 +97,7 @@ def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
     if groups is not None and np.shape(groups)[:1] != (n,):
         raise ValueError(
             f"groups has the shape {np.shape(groups)}: fit takes a group for each of the {n} "
-            "rows. Groups of columns are a parameter of the constructor."
+            "rows. Groups of columns are a parameter of the estimator."
         )
     try:
         splitter = check_cv(cv, rows.y, classifier=True)
@@ -107,14 +107,14 @@ def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
     except (TypeError, ValueError) as error:
         hint = ""
         if groups is None and "groups" in str(error):
-            hint = " Give fit those of the rows; the constructor's groups are those of columns."
+            hint = " Give fit those of the rows; the estimator's groups are those of columns."
         raise ValueError(f"cv cannot split the {n} rows: {error}{hint}") from error
     return [_checked_split(split, place, rows) for place, split in enumerate(found)]
 
 
 def curve(clf: FoldClassifier, rows: GivenSample, split: Split, scorer: Scorer) -> Curve:
     """Return the curve of one fold; the classifier stays as it is."""
-    clf = copy.copy(clf)
+    clf = clone(clf)  # so that a RandomState begins alike in every fold
     held_out = rows.take(split.test)
     started = perf_counter()
     clf.fit(*rows.take(split.train))

@@ -13,14 +13,12 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in
 
 from ..arguments import at_least, jobs
+from ..classifier import ShareBoostClassifier
 from ..prediction import Predictor
 from ..progress import progress_bars, track
 from ..samples import GivenSample, given_sample
 from ..validation import encode_labels, is_number
 from .agreement import Stability
-
-# What belongs to one fit by its user's hand, and not to one of many.
-OF_ONE_FIT = {"checkpoint": None, "warm_start": False, "verbose": 0}
 
 
 def selection_stability(
@@ -170,8 +168,8 @@ def _one_of_many(clf: Predictor, seed: int) -> Any:
     changed: dict[str, Any] = {}
     for path, value in own.get_params(deep=True).items():
         name = path.rpartition("__")[2]
-        if name in OF_ONE_FIT:
-            changed[path] = OF_ONE_FIT[name]
+        if name in ShareBoostClassifier._of_one_fit:
+            changed[path] = ShareBoostClassifier._of_one_fit[name]
         elif name == "random_state" and value is None:
             changed[path] = seed
     return own.set_params(**changed)

@@ -26,7 +26,7 @@ METHODS = (
 )
 every_method = pytest.mark.parametrize("method", METHODS)
 CLASSIFIERS = {
-    "cv": ShareBoostCV(4, cv=3),
+    "cv": ShareBoostCV(n_features=4, cv=3),
     "one-vs-rest": OneVsRestGreedyClassifier(6),
     "mixed norm": MixedNormClassifier(path=6),
     "jointboost": JointBoostClassifier(6),

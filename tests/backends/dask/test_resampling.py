@@ -26,18 +26,22 @@ def in_partitions(values):
     return dd.from_pandas(values, npartitions=3)
 
 
+def search():
+    return ShareBoostCV(ShareBoostClassifier(2, include=["pixel 7"]), cv=2, alpha=1e-2)
+
+
 @pytest.fixture(scope="module")
 def local(three):
     X, y = three
-    return ShareBoostCV(2, cv=2, alpha=1e-2, include=["pixel 7"]).fit(named(X), y)
+    return search().fit(named(X), y)
 
 
 def test_folds_of_arrays_score_as_locally(client, three):
     X, y = three
     weight = np.random.default_rng(0).uniform(size=y.size)
-    local = ShareBoostCV(2, cv=2, alpha=1e-2).fit(X, y, weight)
+    local = ShareBoostCV(n_features=2, cv=2, alpha=1e-2).fit(X, y, weight)
     for labels, own in ((spread(y), spread(weight)), (y, weight)):
-        clf = ShareBoostCV(2, cv=2, alpha=1e-2).fit(spread(X), labels, own)
+        clf = ShareBoostCV(n_features=2, cv=2, alpha=1e-2).fit(spread(X), labels, own)
         assert_alike(clf, local)
         assert clf.best_n_features_ == local.best_n_features_
         for name in ("mean_test_score", "split1_test_score"):
@@ -48,8 +52,7 @@ def test_folds_of_arrays_score_as_locally(client, three):
 def test_folds_of_frames_keep_the_names(client, three, local, lazy):
     X, y = three
     labels = in_partitions(pd.Series(y)) if lazy else y
-    clf = ShareBoostCV(2, cv=2, alpha=1e-2, include=["pixel 7"])
-    clf.fit(in_partitions(named(X)), labels)
+    clf = search().fit(in_partitions(named(X)), labels)
     assert_alike(clf, local)
     assert clf.best_n_features_ == local.best_n_features_
     assert np.allclose(clf.cv_results_["mean_test_score"], local.cv_results_["mean_test_score"])
@@ -60,7 +63,7 @@ def test_folds_of_frames_keep_the_names(client, three, local, lazy):
 def test_fits_to_rows_of_dask_run_one_at_a_time(client, three, n_jobs):
     X, y = map(spread, three)
     with pytest.raises(ValueError, match=f"n_jobs={n_jobs} .* takes None or 1"):
-        ShareBoostCV(2, n_jobs=n_jobs).fit(X, y)
+        ShareBoostCV(n_features=2, n_jobs=n_jobs).fit(X, y)
     with pytest.raises(ValueError, match=f"n_jobs={n_jobs} .* takes None or 1"):
         selection_stability(ShareBoostClassifier(2), X, y, n_jobs=n_jobs)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from shareboost import ShareBoostCV
+from shareboost import ShareBoostClassifier, ShareBoostCV
 
 torch = pytest.importorskip("torch")
 
@@ -15,8 +15,8 @@ def data():
     return X[:300], y[:300]
 
 
-def make(**parameters):
-    return ShareBoostCV(4, cv=3, **parameters)
+def make(scoring=None, device=None):
+    return ShareBoostCV(ShareBoostClassifier(4, device=device), cv=3, scoring=scoring)
 
 
 @pytest.mark.parametrize(
