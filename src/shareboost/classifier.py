@@ -25,11 +25,12 @@ from .choice.select import RULES
 from .choice.wishes import GROUP_CHOICES
 from .inputs import backend_of
 from .losses import LogisticLoss
+from .model_path import fitted_attributes
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool
 from .pools.by_name import new_pool
-from .prediction import Predictor, fitted_attributes
+from .prediction import Predictor
 from .progress import RoundsBar, progress_bars
 from .refit import SOLVERS, auto_factor, not_an_alpha
 from .samples import checked_sample

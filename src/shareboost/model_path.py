@@ -9,6 +9,7 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from .input_columns import columns_read
 from .model import Model
 from .pools import Features
 
@@ -157,3 +158,25 @@ class ModelPath(ABC):
         stops = np.cumsum(widths)
         columns = [np.arange(stops[place] - widths[place], stops[place]) for place in places]
         return np.concatenate([np.empty(0, dtype=np.intp), *columns])
+
+
+def fitted_attributes(
+    checked: Any, classes: NDArray[Any], path: ModelPath, step: Step
+) -> dict[str, Any]:
+    """Return all that the classifier of a step of the path holds, by attribute name.
+
+    ``checked`` is an estimator that holds what validation learned of X.
+    """
+    model = path.model(step)
+    inputs = ("n_features_in_", "feature_names_in_", "groups_", "cluster_")
+    return {
+        **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
+        "classes_": classes,
+        "path_": path.copy(),  # a run may go on from here without this fit
+        "selected_": model.features.ids,
+        "weights_": model.weights,
+        "_intercepts_": model.intercept,
+        "columns_": columns_read(model.features, checked.n_features_in_),
+        "cost_": step.cost,
+        "n_iter_": path.n_iter,
+    }

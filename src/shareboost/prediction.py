@@ -24,9 +24,8 @@ from .answers import (
 )
 from .feature_selector import FeatureSelector
 from .frames import labelled
-from .input_columns import columns_read
 from .inputs import backend_of, input_of
-from .model_path import ModelPath, Step
+from .model_path import fitted_attributes
 from .pools import Columns, Groups
 from .pools.by_name import WithPool, known_pool, takes_nan
 
@@ -290,25 +289,3 @@ ANSWERS: dict[str, Callable[[Predictor, Any], Any]] = {
     "transform": Predictor._transformed,
     "staged-columns": Predictor._path_columns,
 }
-
-
-def fitted_attributes(
-    checked: Predictor, classes: NDArray[Any], path: ModelPath, step: Step
-) -> dict[str, Any]:
-    """Return all that the classifier of a step of the path holds, by attribute name.
-
-    ``checked`` holds what validation learned of X.
-    """
-    model = path.model(step)
-    inputs = ("n_features_in_", "feature_names_in_", "groups_", "cluster_")
-    return {
-        **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
-        "classes_": classes,
-        "path_": path.copy(),  # a run may go on from here without this fit
-        "selected_": model.features.ids,
-        "weights_": model.weights,
-        "_intercepts_": model.intercept,
-        "columns_": columns_read(model.features, checked.n_features_in_),
-        "cost_": step.cost,
-        "n_iter_": path.n_iter,
-    }

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from sklearn.base import clone
 
 from .input_columns import columns_kept, places_among
+from .model_path import fitted_attributes
 from .numbered_names import NumberedNames
 from .path_of_one import alone
 from .pools import GroupFeatures
-from .prediction import Predictor, fitted_attributes
+
+if TYPE_CHECKING:
+    from .prediction import Predictor
 
 # Parameters that name columns of X, or have an item for each.
 OF_COLUMNS = ("groups", "costs", "include", "exclude")
 
-Classifier = TypeVar("Classifier", bound=Predictor)
+Classifier = TypeVar("Classifier", bound="Predictor")
 
 
 def reduced(clf: Classifier) -> Classifier:

@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from .fields import Fields
 
-if TYPE_CHECKING:
-    from ..prediction import Predictor
-
 # Only in files of rivals; without it the classifier is a ShareBoostClassifier.
 KEY = "classifier"
+USUAL = "ShareBoostClassifier"
+# Where each class is, which is imported when it is first needed.
+RIVALS = dict.fromkeys(
+    ("JointBoostClassifier", "MixedNormClassifier", "OneVsRestGreedyClassifier"),
+    "shareboost.rivals",
+)
+MODULES = {
+    USUAL: "shareboost.classifier",
+    "ShareBoostCV": "shareboost.resampling.cv",
+    **RIVALS,
+}
 
 
-def kind_of(model: Any) -> type[Predictor]:
+def kind_of(model: Any) -> type[Any]:
     """Return the class that a classifier has once it is loaded."""
-    from ..classifier import ShareBoostClassifier
-    from ..resampling.cv import ShareBoostCV
-
-    if isinstance(model, (ShareBoostClassifier, ShareBoostCV)):
-        return ShareBoostClassifier
-    for kind in _rivals().values():
-        if type(model) is kind:
-            return kind
+    if isinstance(model, (_class(USUAL), _class("ShareBoostCV"))):
+        return _class(USUAL)
+    if (name := type(model).__name__) in RIVALS and type(model) is _class(name):
+        return type(model)
     raise TypeError(
-        f"model is a {type(model).__name__}, which a model file cannot hold: it takes a "
-        f"ShareBoostClassifier, a ShareBoostCV or one of {', '.join(_rivals())}."
+        f"model is a {name}, which a model file cannot hold: it takes a {USUAL}, a ShareBoostCV "
+        f"or one of {', '.join(RIVALS)}."
     )
 
 
-def kind_to_plain(kind: type[Predictor]) -> dict[str, str]:
+def kind_to_plain(kind: type[Any]) -> dict[str, str]:
     """Return the field of a class, which the usual one does not need."""
-    return {KEY: kind.__name__} if kind in _rivals().values() else {}
+    return {} if kind.__name__ == USUAL else {KEY: kind.__name__}
 
 
-def kind_from_plain(document: dict[str, Any]) -> type[Predictor]:
+def kind_from_plain(document: dict[str, Any]) -> type[Any]:
     """Return the class that a file names, and take the name out of it."""
-    from ..classifier import ShareBoostClassifier
-
     if KEY not in document:
-        return ShareBoostClassifier
-    return Fields({KEY: document.pop(KEY)}, "", (KEY,)).one_of(KEY, _rivals())
+        return _class(USUAL)
+    return _class(Fields({KEY: document.pop(KEY)}, "", (KEY,)).one_of(KEY, {r: r for r in RIVALS}))
 
 
-def _rivals() -> dict[str, type[Predictor]]:
-    from ..rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
-
-    kinds = (JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier)
-    return {kind.__name__: kind for kind in kinds}
+def _class(name: str) -> type[Any]:
+    found: type[Any] = getattr(import_module(MODULES[name]), name)
+    return found

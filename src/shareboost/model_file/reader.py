@@ -16,7 +16,7 @@ from . import labels
 from .features import features_from_plain
 from .fields import Fields
 from .inputs import inputs_from_plain
-from .kinds import kind_from_plain
+from .kinds import USUAL, kind_from_plain
 from .parameters import parameters_from_plain
 from .paths import Saved, path_from_plain
 from .text import LARGEST_FILE, ModelFormatError, check_size, from_bytes
@@ -68,8 +68,6 @@ def load_model(path: str | os.PathLike[str]) -> Predictor:
 
 def model_of(content: bytes) -> Predictor:
     """Return the fitted classifier in the bytes of a file."""
-    from ..classifier import ShareBoostClassifier
-
     document = from_bytes(content)
     kind = kind_from_plain(document)
     fields = Fields(document, "", KEYS)
@@ -79,7 +77,7 @@ def model_of(content: bytes) -> Predictor:
     except (TypeError, ValueError) as error:
         raise ModelFormatError(f"parameters are not valid: {str(error)[:LONGEST_TOLD]}") from None
     attributes = _fitted(fields)
-    if not isinstance(clf, ShareBoostClassifier):  # rivals choose no groups and have no rounds
+    if kind.__name__ != USUAL:  # rivals choose no groups and have no rounds
         if attributes.pop("groups_") is not None:
             raise ModelFormatError(f"groups are of no {kind.__name__}")
         if not isinstance(attributes["path_"], PathOfOne):

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
+from ..model_path import fitted_attributes
 from ..path import StopReason
 from ..pools import Pool
-from ..prediction import Predictor, fitted_attributes
+from ..prediction import Predictor
 from ..progress import RoundsBar, progress_bars
 from ..samples import Sample, checked_sample
 from ..threads import single_threaded_blas
