@@ -134,7 +134,7 @@ class MixedNormClassifier(Rival):
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> clf = MixedNormClassifier(n_features=3).fit(X, y)
     >>> list(clf.get_feature_names_out())
-    ['proline', 'alcohol', 'od280/od315_of_diluted_wines']
+    ['alcohol', 'od280/od315_of_diluted_wines', 'proline']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
