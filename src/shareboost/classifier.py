@@ -178,7 +178,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_classes, n_features_in_) or (1, n_features_in_)
+    coef_ : ndarray of shape ``(n_classes, n_features_in_)`` or ``(1, n_features_in_)``
         Weights of the columns of X, zero for those that are not read, such that
         ``X @ coef_.T + intercept_`` is ``decision_function(X)``. Two classes have one row. Only
         where the features are columns of X or groups of them.
@@ -187,7 +187,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         Weights of the columns of the chosen atoms of any pool, in the order of ``selected_``
         and in the units of X: one column per atom, except for groups and pieces. Two classes
         have two rows. ``path_.at(len(selected_))`` has the intercepts that go with them.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape ``(n_features_in_,)``
         Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The chosen atoms in the order they were chosen; for columns, their indices.

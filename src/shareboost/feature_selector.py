@@ -53,9 +53,9 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
 
     @property
     def coef_(self) -> NDArray[np.float64]:
-        """Weights of the columns of X, (n_classes, n_features_in_), mostly zero.
+        """Weights of the columns of X, ``(n_classes, n_features_in_)``, mostly zero.
 
-        For two classes (1, n_features_in_), those of the second less those of the first. With
+        For two classes ``(1, n_features_in_)``, those of the second less those of the first. With
         them ``X @ coef_.T + intercept_`` is the decision function.
 
         Raises
@@ -83,7 +83,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each column of X in the weights of the model, (n_features_in_,), sum 1.
+        """Share of each column of X in the weights of the model, ``(n_features_in_,)``, sum 1.
 
         A feature counts by the sum over classes of the absolute weights of its columns, less
         their mean over classes and times the scale that it was trained in (a standard deviation,
@@ -110,7 +110,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_features_in_,), or (n_columns,) for indices
+        ndarray of shape ``(n_features_in_,)``, or (n_columns,) for indices
         """
         return super().get_support(indices)
 
@@ -122,7 +122,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
 
     @available_if(_selects_columns)
     def inverse_transform(self, X: Any) -> Any:
-        """Return rows of n_features_in_ columns, with zeros in those that are not chosen.
+        """Return rows of ``n_features_in_`` columns, with zeros in those that are not chosen.
 
         Only where the features are columns of X or groups of them.
 

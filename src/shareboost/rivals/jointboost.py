@@ -64,7 +64,7 @@ class JointBoostClassifier(Rival):
     intercept_ : ndarray of shape (n_classes,) or (1,)
         Sums of ``a``, and of the constants of rounds whose stump the class has no share in. For
         two classes, that of the second less that of the first.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape ``(n_features_in_,)``
         Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The chosen stumps in the order they were first chosen; ``path_.features`` has the

@@ -82,7 +82,7 @@ class MixedNormClassifier(Rival):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_classes, n_features_in_) or (1, n_features_in_)
+    coef_ : ndarray of shape ``(n_classes, n_features_in_)`` or ``(1, n_features_in_)``
         Weights of the columns of X, zero for those that are not read, such that
         ``X @ coef_.T + intercept_`` is ``decision_function(X)``. Two classes have one row. Only
         where the features are columns of X.
@@ -90,7 +90,7 @@ class MixedNormClassifier(Rival):
     weights_ : ndarray of shape (n_classes, n_selected_columns)
         Weights of the features in use, in the order of ``selected_`` and the units of X. Two
         classes have two rows.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape ``(n_features_in_,)``
         Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The features that have weights.

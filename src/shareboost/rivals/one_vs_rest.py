@@ -80,7 +80,7 @@ class OneVsRestGreedyClassifier(Rival):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape (n_classes, n_features_in_) or (1, n_features_in_)
+    coef_ : ndarray of shape ``(n_classes, n_features_in_)`` or ``(1, n_features_in_)``
         Weights of the columns of X, zero for those that are not read, such that
         ``X @ coef_.T + intercept_`` is ``decision_function(X)``. Two classes have one row. Only
         where the features are columns of X.
@@ -88,7 +88,7 @@ class OneVsRestGreedyClassifier(Rival):
     weights_ : ndarray of shape (n_classes, n_columns)
         Weights of the features' columns, in the order of ``selected_`` and the units of X;
         zero where a class does not use a feature. Two classes have two rows.
-    feature_importances_ : ndarray of shape (n_features_in_,)
+    feature_importances_ : ndarray of shape ``(n_features_in_,)``
         Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The features that any class uses, in the order of their first use.
