@@ -135,6 +135,10 @@ class Lab:
         on_gpu = self.device is not None and self.device.startswith("cuda")
         return self.quick or on_gpu or key in self.records
 
+    def device_of(self, key: str) -> str | None:
+        """Return where a part is measured, or was measured if this machine has no device."""
+        return self.device or self.records.get(key, {}).get("device")
+
     def stale(self) -> list[str]:
         """Return what was measured with other code than this, a line for each revision."""
         lines = []

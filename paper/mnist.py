@@ -213,7 +213,9 @@ chooses 305 of 1200 clustered templates of 7, 9, 11 and 13 pixels; they follow t
 loss for 60 passes over freshly deformed images; and ShareBoost fits again with those as its pool.
 With nothing changed, it and the expanded model are compared on images that chose nothing of either:
 a sixth of MNIST's training images that no recipe was tested on, after training on the others; and
-Chars74K's. That, and what is *as published*, are measured where there is a GPU.
+Chars74K's. That, and what is *as published*, are measured where there is a GPU. Sixteen models were
+trained at a time there, so their training times, and those of the networks, are several times those
+of a model trained alone.
 
 *As published* is `as_published` with the paper's pool: margin 1, no intercept, no penalty and
 """

@@ -76,7 +76,7 @@ def measure(lab: Lab, data: Dataset) -> list[Row]:
     rows = [lab.part(NEAREST, lambda: nearest_pixels(data), (3, *MORE, BY_ROW))]
     for recipe in (networks.MULTILAYER, networks.CONVOLUTIONAL):
         work = partial(network, lab, recipe, data)
-        rows.append(lab.part(recipe.name, work, recipe.settings(lab.device)))
+        rows.append(lab.part(recipe.name, work, recipe.settings(lab.device_of(recipe.name))))
     rows.append(radial(lab, data))
     rows += polynomial(lab, data)
     rows.append(shapes(lab, data))

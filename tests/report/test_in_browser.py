@@ -28,7 +28,7 @@ def halves():
 def of_images(halves, tmp_path_factory):
     """A report of templates: its file and its data."""
     pool = Templates(60, patch_size=4, masks=3, sigma=2.0, n_patches=5_000)
-    clf = ShareBoostClassifier(20, pool=pool).fit(*halves[:2])
+    clf = ShareBoostClassifier(20, pool=pool, rule="gradient").fit(*halves[:2])
     path = tmp_path_factory.mktemp("images") / "report.html"
     train = {"X_train": halves[0], "y_train": halves[1]}
     write_report(clf, *halves[2:], path, title="Digits of 8 by 8", **train)

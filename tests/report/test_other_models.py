@@ -27,7 +27,7 @@ def shown(opened, tmp_path):
 
 def test_a_model_without_its_path(shown, tmp_path):
     def saved(clf):
-        clf.save(tmp_path / "model.json")
+        clf.save(tmp_path / "model.json", whole_path=False)
         return load_model(tmp_path / "model.json")
 
     _, page = shown(ShareBoostClassifier(4), *load_wine(return_X_y=True), saved)

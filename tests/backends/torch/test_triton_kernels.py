@@ -11,7 +11,6 @@ if not torch.cuda.is_available():  # before the kernels are defined
 pytest.importorskip("triton")
 
 from shareboost.backends.torch import images, shells, triton_kernels  # noqa: E402
-from shareboost.backends.torch.memory import Memory  # noqa: E402
 from shareboost.losses import LogisticLoss  # noqa: E402
 
 # The interpreter subtracts the infinities of a tile beyond the last class.
@@ -52,7 +51,8 @@ def test_the_column_of_a_template(draw, channels):
     X, template = draw(9, 8 * 7 * channels), draw(3, 2, channels)
     mask = draw(6).abs(), draw(6).abs()
     shape = (8, 7, channels)
-    expected = images.template_column(X, shape, 1.0, template, mask, Memory(X.device))
+    expected = X.new_empty(len(X))
+    images.template_column(X.reshape(-1, *shape), template, *mask, expected)
     found = triton_kernels.template_column(X, shape, template, *mask)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
