@@ -17,8 +17,8 @@ import numpy as np
 
 from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
-from shareboost.checkpoints.saved_run import SavedRun
 from shareboost.datasets import load_dataset
+from shareboost.io.saved_run import SavedRun
 from shareboost.pools import Templates
 
 

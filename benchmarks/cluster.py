@@ -20,7 +20,7 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 from shareboost import ShareBoostClassifier
-from shareboost.backends.dask.fleet import BRANCHES
+from shareboost.backends.dask.executor import BRANCHES
 
 
 def block(seed: int, n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-BRANCHES = 8  # of shareboost.backends.dask.fleet
+BRANCHES = 8  # of shareboost.backends.dask.executor
 ANSWER_BYTES = 1 << 26  # of a pass over some of the columns, where they are sparse
 BLOCK_ROWS = 4096  # that a worker computes at once
 GIGABIT_10 = 10e9 / 8  # bytes a second

@@ -23,10 +23,10 @@ from sklearn.base import clone
 
 from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
-from shareboost.choice.select import Selector
 from shareboost.datasets import deform, load_dataset
 from shareboost.pools import Pieces, Templates
-from shareboost.refit import Refit
+from shareboost.selection.rules import Selector
+from shareboost.solvers import Refit
 
 Figures = dict[str, Any]
 

@@ -36,7 +36,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from paper.provenance import stamp
-from shareboost import ShareBoostClassifier, refit
+from shareboost import ShareBoostClassifier
+from shareboost import solvers as refit
 from shareboost.datasets import load_dataset
 from shareboost.pools import Pieces, Templates
 

@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_info
 
 from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
-from shareboost.comparison import error_curve
 from shareboost.datasets import load_dataset
+from shareboost.inspection.comparison import error_curve
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
 from shareboost.rivals.norms import NORMS
 

@@ -19,7 +19,7 @@ from cost_model import Work, levels
 from distributed import Client
 
 from shareboost import ShareBoostClassifier
-from shareboost.backends.dask.fleet import Fleet
+from shareboost.backends.dask.executor import Fleet
 from shareboost.backends.dask.rows import SpreadRows
 from shareboost.rows import Rows
 

@@ -13,11 +13,11 @@ from cost_model import BLOCK_ROWS, levels
 from distributed import Client
 
 from shareboost.backends.dask import worker
-from shareboost.backends.dask.fleet import Fleet, task
+from shareboost.backends.dask.executor import Fleet, task
 from shareboost.backends.dask.worker import WorkerShard
+from shareboost.dataset import Sample
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns, Stumps
-from shareboost.samples import Sample
 from shareboost.shard import RESIDUAL, Chosen
 
 TITLES = {

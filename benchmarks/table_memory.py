@@ -22,7 +22,7 @@ import numpy as np
 
 from paper.provenance import stamp
 
-COMMAND = [sys.executable, "-c", "from shareboost.command import app; app()"]
+COMMAND = [sys.executable, "-c", "from shareboost.cli import app; app()"]
 COMMANDS = ("fit", "predict", "report", "fit --test")
 N_CLASSES = 5
 BLOCK = 10_000  # rows, written again and again with other labels

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from shareboost import ShareBoostClassifier
 from shareboost.bounds import generalization_gap
-from shareboost.comparison import error_curve
+from shareboost.inspection.comparison import error_curve
 
 from .drawing import COLOUR_OF, COLOURS, GUIDE, curve, labelled, panels
 from .experiment import Claim, Row, Verdict

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shareboost import ShareBoostClassifier
-from shareboost.comparison import error_curve
 from shareboost.datasets import Dataset
+from shareboost.inspection.comparison import error_curve
 from shareboost.rivals import JointBoostClassifier
 
 from .drawing import COLOUR_OF, curve, labelled, panels

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.preprocessing import MaxAbsScaler
 
 from shareboost import ShareBoostClassifier
-from shareboost.comparison import error_curve
 from shareboost.datasets import Dataset
+from shareboost.inspection.comparison import error_curve
 from shareboost.rivals import MixedNormClassifier
 
 from .drawing import COLOUR_OF, curve, labelled, panels

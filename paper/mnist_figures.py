@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shareboost.plots.images import draw_images, draw_templates
-from shareboost.plots.weights import draw_sharing
+from shareboost.inspection.plots.images import draw_images, draw_templates
+from shareboost.inspection.plots.weights import draw_sharing
 
 from .drawing import COLOURS, GUIDE, curve, labelled, panels
 from .experiment import Row

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shareboost import ShareBoostClassifier
-from shareboost.comparison import error_curve
 from shareboost.datasets import Dataset, deform, deskew, edges
+from shareboost.inspection.comparison import error_curve
 from shareboost.pools import Templates
 
 from .lab import Lab

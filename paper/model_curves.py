@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from shareboost.comparison import staged_labels
+from shareboost.inspection.comparison import staged_labels
 
 from .chance import Paired
 from .experiment import Claim, Row, Verdict, together, verdict

@@ -12,8 +12,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from shareboost import ShareBoostClassifier
-from shareboost.comparison import error_curve
 from shareboost.datasets import Dataset
+from shareboost.inspection.comparison import error_curve
 from shareboost.pools import Pieces
 
 from .drawing import COLOUR_OF, COLOURS, GUIDE, curve, labelled, panels

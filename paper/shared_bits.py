@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from shareboost.comparison import error_curve
 from shareboost.datasets import make_shared_bits
+from shareboost.inspection.comparison import error_curve
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns
 from shareboost.rivals import MixedNormClassifier

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shareboost import ShareBoostClassifier
-from shareboost.comparison import ErrorCurve, error_curve
 from shareboost.datasets import Dataset
+from shareboost.inspection.comparison import ErrorCurve, error_curve
 from shareboost.pools import Templates
 from shareboost.rivals import OneVsRestGreedyClassifier
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from shareboost.checkpoints.file import Checkpoint
+from shareboost.io.checkpoint import Checkpoint
 
 IDENTITY = {"X": "aa", "y": "bb", "alpha": "cc"}
 VALUES = {"losses": [0.1, math.inf], "round": 3}

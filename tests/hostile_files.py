@@ -14,7 +14,7 @@ import numpy as np
 from model_files import file_of
 
 from shareboost import ModelFormatError, load_model
-from shareboost.model_file.text import LARGEST_FILE, LARGEST_TEXT, MOST_VALUES
+from shareboost.io.text import LARGEST_FILE, LARGEST_TEXT, MOST_VALUES
 
 ROOM = (LARGEST_FILE - (1 << 16)) // 4 * 3 // 24 * 24  # bytes of arrays that a file has room for
 HALF = ROOM // 48  # numbers in half of them

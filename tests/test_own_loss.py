@@ -9,15 +9,15 @@ import pytest
 from conftest import random_problem
 
 from shareboost import ShareBoostClassifier, assembly
-from shareboost.choice.second_order import by_class
-from shareboost.choice.select import Selector
-from shareboost.choice.terms import Terms
-from shareboost.choice.trials import decreases
 from shareboost.losses import Loss
 from shareboost.penalties import Frobenius
 from shareboost.pools import Columns
-from shareboost.refit import SOLVERS, Refit
 from shareboost.rows import Rows
+from shareboost.selection.pricing import Terms
+from shareboost.selection.rules import Selector
+from shareboost.selection.second_order import by_class
+from shareboost.selection.trials import decreases
+from shareboost.solvers import SOLVERS, Refit
 
 K, N, D = 3, 150, 8
 

@@ -6,7 +6,7 @@ from every_pool import some_digits
 from model_files import assert_same_attributes, assert_same_bits
 
 from shareboost import ShareBoostClassifier, load_model
-from shareboost.comparison import error_curve
+from shareboost.inspection.comparison import error_curve
 
 X, Y, _, _ = some_digits()
 

@@ -74,7 +74,7 @@ def linear(taken, coef, intercept, X, X_test, data):
 
 def shareboost(data, n_features, pool="columns", dtype=None, **parameters):
     from shareboost import ShareBoostClassifier, pools
-    from shareboost.choice.select import Selector
+    from shareboost.selection.rules import Selector
 
     made = pools.Pieces(30, 10) if pool == "pieces" else pool
     X, y = data["X_train"], data["y_train"]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from shareboost import ShareBoostClassifier
-from shareboost.choice.select import Selector
-from shareboost.refit import Refit
+from shareboost.selection.rules import Selector
+from shareboost.solvers import Refit
 
 BASE = {"rows": 20_000, "columns": 500, "classes": 10, "rounds": 40}
 DOUBLINGS = 3

@@ -21,13 +21,13 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import ThreadpoolController
 
 from shareboost import ShareBoostClassifier
-from shareboost.choice.select import Selector
-from shareboost.choice.terms import Terms
 from shareboost.losses import LogisticLoss
 from shareboost.penalties import PENALTIES
 from shareboost.pools import Columns
-from shareboost.refit import Refit
 from shareboost.rows import Rows
+from shareboost.selection.pricing import Terms
+from shareboost.selection.rules import Selector
+from shareboost.solvers import Refit
 
 Task = Callable[[], Any]
 

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .classifier import ShareBoostClassifier
-    from .model_file import ModelFormatError, load_model
-    from .resampling.cv import ShareBoostCV
-    from .resampling.stability import selection_stability
+    from .cv import ShareBoostCV
+    from .inspection.stability import selection_stability
+    from .io import ModelFormatError, load_model
 
 __all__ = [
     "ModelFormatError",
@@ -21,11 +21,11 @@ __version__ = "0.1.0"
 # Where each name comes from, imported when it is first asked for: the command's --help then
 # takes no import of scikit-learn.
 _HOMES = {
-    "ModelFormatError": ".model_file",
-    "ShareBoostCV": ".resampling.cv",
+    "ModelFormatError": ".io",
+    "ShareBoostCV": ".cv",
     "ShareBoostClassifier": ".classifier",
-    "load_model": ".model_file",
-    "selection_stability": ".resampling.stability",
+    "load_model": ".io",
+    "selection_stability": ".inspection.stability",
 }
 
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .checkpoints.identity import identity_of
-from .checkpoints.saved_run import SavedRun
-from .choice.select import Selector
-from .choice.terms import Terms
-from .choice.wishes import Grouping, Prices, Wishes, checked_wishes
+from .algorithm import Run, Stopping
+from .dataset import evaluation_sample
+from .io.identity import identity_of
+from .io.saved_run import SavedRun
 from .losses import Loss
 from .penalties import PENALTIES
 from .pools import Pool
-from .refit import Refit
-from .rounds import Run, Stopping
 from .rows import Rows
-from .samples import evaluation_sample
+from .selection.constraints import Grouping, Prices, Wishes, checked_wishes
+from .selection.pricing import Terms
+from .selection.rules import Selector
+from .solvers import Refit
 from .swapping import SwappingRun
 
 if TYPE_CHECKING:

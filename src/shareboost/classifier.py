@@ -19,21 +19,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import assembly, warm_start
 from .callbacks import FitCallbacks
-from .checkpoints.fingerprint import digest
-from .checkpoints.identity import resolved_of, shaping_of
-from .choice.select import RULES
-from .choice.wishes import GROUP_CHOICES
+from .dataset import checked_sample
 from .inputs import backend_of
+from .io.fingerprint import digest
+from .io.identity import resolved_of, shaping_of
 from .losses import LogisticLoss
 from .model_path import fitted_attributes
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool
 from .pools.by_name import new_pool
-from .prediction import Predictor
+from .predictor import Predictor
 from .progress import RoundsBar, progress_bars
-from .refit import SOLVERS, auto_factor, not_an_alpha
-from .samples import checked_sample
+from .selection.constraints import GROUP_CHOICES
+from .selection.rules import RULES
+from .solvers import SOLVERS, auto_factor, not_an_alpha
 from .validation import is_number
 
 # With a smaller tolerance pools compute in float64 where they can, whatever the type of X.

@@ -14,6 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
+from .class_weights import importances
 from .input_columns import (
     columns_by_name,
     columns_kept,
@@ -25,7 +26,6 @@ from .model import Model
 from .model_path import ModelPath
 from .numbered_names import NumberedNames
 from .pools import ColumnFeatures, Features
-from .sharing import importances
 
 
 def _selects_columns(model: FeatureSelector) -> bool:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from .backends import Backend
-    from .prediction import Predictor
-    from .samples import CheckedSample, GivenSample
+    from .dataset import CheckedSample, GivenSample
+    from .predictor import Predictor
 
 # The backend that reads the arrays of a package. All others are NumPy's to read: its own arrays,
 # SciPy's matrices, frames, lists.

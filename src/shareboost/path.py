@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .frames import pandas_for
 from .model_path import ModelPath
 from .pools import Features
-from .refit import Status
+from .solvers import Status
 
 if TYPE_CHECKING:
     import pandas as pd

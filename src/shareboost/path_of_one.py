@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from .model_path import ModelPath, Step
 from .path import Path, Round
-from .refit import Status
+from .solvers import Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .prediction import Predictor
+    from .predictor import Predictor
 
 
 @dataclass(repr=False)

@@ -15,7 +15,7 @@ from .path_of_one import alone
 from .pools import GroupFeatures
 
 if TYPE_CHECKING:
-    from .prediction import Predictor
+    from .predictor import Predictor
 
 # Parameters that name columns of X, or have an item for each.
 OF_COLUMNS = ("groups", "costs", "include", "exclude")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 
-from .choice.select import Choice, Selector
-from .choice.swaps import Fit, exchange
+from .algorithm import Run
 from .path import Round, StopReason
-from .refit.objective import noise
-from .rounds import Run
+from .selection.rules import Choice, Selector
+from .selection.swaps import Fit, exchange
+from .solvers.objective import noise
 
 
 class SwappingRun(Run):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .choice.terms import ROUNDING
 from .path import Path
 from .path_of_one import PathOfOne
+from .selection.pricing import ROUNDING
 
 
 def path_of(clf: Any, n_columns: int, classes: NDArray[Any]) -> Path | None:

@@ -4,7 +4,7 @@ import warnings
 
 from typer.testing import CliRunner
 
-from shareboost.command import app
+from shareboost.cli import app
 
 
 def answer(words, stdin=b""):

@@ -38,34 +38,34 @@ SLOWER = 8  # times as long as without a mutant: it loops for ever, which is not
 
 # What is mutated: sources below src/shareboost, how many mutants, and the tests to run on them.
 AREAS = {
-    "losses": (["losses.py"], 10, ["test_losses.py", "test_rounds.py"]),
-    "rounds": (
-        ["rounds.py"],
+    "losses": (["losses.py"], 10, ["test_losses.py", "test_algorithm.py"]),
+    "algorithm": (
+        ["algorithm.py"],
         12,
-        ["test_rounds.py", "test_path.py", "test_early_stopping.py", "choice"],
+        ["test_algorithm.py", "test_path.py", "test_early_stopping.py", "selection"],
     ),
-    "choice": (["choice"], 14, ["choice", "test_rounds.py", "pools/test_union.py"]),
-    "refit": (
-        ["refit"],
+    "selection": (["selection"], 14, ["selection", "test_algorithm.py", "pools/test_union.py"]),
+    "solvers": (
+        ["solvers"],
         14,
-        ["refit", "choice/test_select.py", "test_rounds.py", "test_path.py"],
+        ["solvers", "selection/test_rules.py", "test_algorithm.py", "test_path.py"],
     ),
-    "gram": (["gram.py", "backends/panels.py"], 10, ["test_gram.py", "refit", "test_rows.py"]),
+    "gram": (["gram.py", "backends/panels.py"], 10, ["test_gram.py", "solvers", "test_rows.py"]),
     "pools": (["pools"], 20, ["pools", "test_as_published.py"]),
     "kernels": (["kernels"], 14, ["kernels", "datasets", "pools"]),
-    "penalties": (["penalties.py"], 10, ["test_penalties.py", "refit"]),
+    "penalties": (["penalties.py"], 10, ["test_penalties.py", "solvers"]),
     "bounds": (["bounds.py"], 8, ["test_bounds.py"]),
     "export": (["export"], 20, ["export"]),
     "model file": (
         [
-            f"model_file/{name}.py"
+            f"io/{name}.py"
             for name in (
                 *("reader", "fields", "arrays", "features", "rounds"),
                 *("paths", "text", "labels", "parameters"),
             )
         ],
         14,
-        ["model_file"],
+        ["io"],
     ),
 }
 

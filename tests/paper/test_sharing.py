@@ -5,8 +5,8 @@ import pytest
 
 from paper import Lab, Verdict, sharing
 from shareboost import ShareBoostClassifier
-from shareboost.comparison import ErrorCurve, error_curve
 from shareboost.datasets import Dataset
+from shareboost.inspection.comparison import ErrorCurve, error_curve
 from shareboost.pools import Templates
 
 CLASSES = (2, 4, 8, 16, 36)

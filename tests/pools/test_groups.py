@@ -6,8 +6,8 @@ import pytest
 import scipy.sparse as sp
 
 from shareboost import ShareBoostClassifier
-from shareboost.choice.select import RULES
 from shareboost.path import StopReason
+from shareboost.selection.rules import RULES
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 

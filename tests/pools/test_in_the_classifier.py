@@ -27,8 +27,8 @@ from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
 from shareboost.backends import numpy as host_module
-from shareboost.choice.select import RULES
 from shareboost.pools import POOLS, Columns, Groups, Stumps, Union
+from shareboost.selection.rules import RULES
 
 NAMES = {
     "columns": r"x\d+",

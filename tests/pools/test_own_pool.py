@@ -13,9 +13,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.choice.select import RULES
 from shareboost.pools import Columns, Union, written_out
 from shareboost.pools import base as pools_base
+from shareboost.selection.rules import RULES
 
 
 @pytest.fixture(scope="module")

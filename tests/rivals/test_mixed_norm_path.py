@@ -156,7 +156,7 @@ def test_a_refit_follows_features_that_leave():
 
 
 def test_a_refit_that_is_not_finished_is_told_with_advice(problem, monkeypatch):
-    from shareboost.rivals import without_norm
+    from shareboost.rivals import debias as without_norm
 
     monkeypatch.setattr(without_norm, "REFIT_TOL", 1e-30)
     with pytest.warns(ConvergenceWarning, match="refit without the norm ended with a gradient"):

@@ -20,7 +20,8 @@ from shareboost import ShareBoostClassifier
 from shareboost.backends import numpy as host_module
 from shareboost.path import StopReason
 from shareboost.pools import Columns, Pieces, Stumps
-from shareboost.rivals import OneVsRestGreedyClassifier, class_turns
+from shareboost.rivals import OneVsRestGreedyClassifier
+from shareboost.rivals import ovr_path as class_turns
 
 both_spends = pytest.mark.parametrize("spend", ["largest", "in_turn"])
 

@@ -4,7 +4,7 @@ from conftest import random_problem
 
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns
-from shareboost.rivals.columns_held import HeldColumns
+from shareboost.rivals.column_cache import HeldColumns
 from shareboost.rivals.norms import NORMS
 from shareboost.rivals.proximal import Penalised, minimise
 from shareboost.rows import Rows

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_feature_names_in, check_array
 
-from ..answers import of_scores
+from ..dataset import CheckedSample, GivenSample, Sample
 from ..inputs import PACKAGES, Input, on_host
+from ..outputs import of_scores
 from ..pools.by_name import takes_nan
-from ..prediction import ANSWERS, Predictor
-from ..samples import CheckedSample, GivenSample, Sample
+from ..predictor import ANSWERS, Predictor
 from ..validation import (
     check_data,
     check_labels_of_one_type,

@@ -1,6 +1,6 @@
 """Trained predictors for other places than Python, and what they cost to run."""
 
-from ..model_file import load_model, save_model
+from ..io import load_model, save_model
 from .c.export import to_c
 from .cost import CostReport, cost_report
 from .javascript import to_js

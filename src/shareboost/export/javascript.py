@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..files import write_whole
+from ..io.files import write_whole
 from ..numbered_names import are_numbered
 from .fragments import fragments
 from .literals import floats, label, label_type, number, strings

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..pools import Features
-from ..prediction import Predictor
+from ..predictor import Predictor
 from .primitives import PRIMITIVES, Places, Primitive
 
 # A column whose centre is further from zero, in deviations, is read less that centre: its score

@@ -12,7 +12,7 @@ from ..pools import Pool
 from ..pools.base import out_of_range
 from ..rows import ByAtom, Rows, Totals
 from ..shard import RESIDUAL
-from .columns_held import HeldColumns, LossOnColumns, Matrix, Point, Vector
+from .column_cache import HeldColumns, LossOnColumns, Matrix, Point, Vector
 from .norms import Norm
 from .proximal import Penalised, Solution, minimise
 

@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
+from ..dataset import Sample, checked_sample
 from ..model_path import fitted_attributes
 from ..path import StopReason
 from ..pools import Pool
-from ..prediction import Predictor
+from ..predictor import Predictor
 from ..progress import RoundsBar, progress_bars
-from ..samples import Sample, checked_sample
 from ..threads import single_threaded_blas
 from .path import RivalPath, RivalStep
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..dataset import Sample
 from ..pools import Pool, Stumps
-from ..samples import Sample
 from .base import Rival
 from .class_sets import MOST_CLASSES_EXHAUSTIVE, SEARCHES
-from .gentle_rounds import GentleRounds
+from .gentleboost import GentleRounds
 
 
 class JointBoostClassifier(Rival):

@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..classifier import ShareBoostClassifier
+from ..dataset import Sample
 from ..losses import LogisticLoss
 from ..pools import Pool
 from ..pools.by_name import new_pool
-from ..samples import Sample
 from .base import Rival
 from .norm_path import NormPath, Plan
 from .norms import NORMS

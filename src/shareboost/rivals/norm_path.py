@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..dataset import Sample
 from ..losses import Loss
 from ..path import StopReason
 from ..pools import Pool
 from ..rows import Rows
-from ..samples import Sample
 from .active_atoms import ActiveAtoms, Minimum
+from .debias import WithoutNorm
 from .norms import Norm
-from .without_norm import WithoutNorm
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..choice.select import Selector
-from ..choice.terms import Terms
+from ..algorithm import Run, Stopping
 from ..classifier import ShareBoostClassifier
+from ..dataset import Sample
 from ..losses import BinaryLogisticLoss
 from ..penalties import PENALTIES, Penalty
 from ..pools import Pool
 from ..pools.by_name import new_pool
-from ..refit import Refit
-from ..rounds import Run, Stopping
 from ..rows import Rows
-from ..samples import Sample
+from ..selection.pricing import Terms
+from ..selection.rules import Selector
+from ..solvers import Refit
 from .base import Rival
-from .class_turns import SPENDS, ClassTurns
+from .ovr_path import SPENDS, ClassTurns
 
 # Parameters that mean for one class what they mean in ShareBoost for all.
 SHARED = (

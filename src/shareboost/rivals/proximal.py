@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .columns_held import LossOnColumns, Matrix, Point, Vector
+from .column_cache import LossOnColumns, Matrix, Point, Vector
 from .norms import Norm
 
 # By what the estimate of the curvature falls after a step, so that it follows downwards. An

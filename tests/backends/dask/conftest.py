@@ -10,7 +10,7 @@ distributed = pytest.importorskip("distributed")
 @pytest.fixture(autouse=True)
 def looking_often(monkeypatch):
     """Have fits of few rows not wait for the next look at the workers."""
-    monkeypatch.setattr("shareboost.backends.dask.fleet.LOOK_OFTEN", 0.002)
+    monkeypatch.setattr("shareboost.backends.dask.executor.LOOK_OFTEN", 0.002)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -83,7 +83,7 @@ def refitting(monkeypatch):
 
     def in_mode(mode):
         if mode.endswith("made anew"):
-            monkeypatch.setattr("shareboost.backends.dask.fleet.HELD_SHARE", 0.0)
+            monkeypatch.setattr("shareboost.backends.dask.executor.HELD_SHARE", 0.0)
         memory = None if mode.startswith("gathered") else "1 kB"
         return dask.config.set({"shareboost.client-memory": memory})
 

@@ -19,7 +19,7 @@ from distributed.utils import get_mp_context
 
 from shareboost import ShareBoostClassifier
 from shareboost.backends.dask import waiting
-from shareboost.backends.dask.fleet import ASKS, Fleet
+from shareboost.backends.dask.executor import ASKS, Fleet
 from shareboost.backends.dask.waiting import ClusterError
 
 pytestmark = pytest.mark.quiet
@@ -148,7 +148,7 @@ def assert_forgotten(cluster):
 @pytest.fixture
 def made_anew(monkeypatch):
     """Workers have no memory to hold rows in."""
-    monkeypatch.setattr("shareboost.backends.dask.fleet.HELD_SHARE", 0.0)
+    monkeypatch.setattr("shareboost.backends.dask.executor.HELD_SHARE", 0.0)
 
 
 @pytest.fixture

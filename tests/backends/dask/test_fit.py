@@ -9,7 +9,7 @@ from every_pool import POOLS_TO_TEST
 
 from shareboost import ShareBoostClassifier
 from shareboost.pools import Columns, Pieces, Stumps
-from shareboost.refit import SOLVERS
+from shareboost.solvers import SOLVERS
 
 # The pools whose gradients are summed on the cluster here; of the others columns are gathered.
 SUMMED = ("columns", "groups", "stumps", "pieces", "templates, sizes", "union")

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 from sklearn.metrics import get_scorer
 
 from shareboost import ShareBoostClassifier
+from shareboost.cv_folds import FoldClassifier
+from shareboost.dataset import GivenSample
 from shareboost.inputs import on_host, rows_of
-from shareboost.resampling.folds import FoldClassifier
-from shareboost.samples import GivenSample
 
 
 @pytest.fixture

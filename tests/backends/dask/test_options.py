@@ -11,7 +11,7 @@ from cluster_parity import as_local, assert_alike, spread
 from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier, load_model
-from shareboost.checkpoints.saved_run import SavedRun
+from shareboost.io.saved_run import SavedRun
 from shareboost.path import StopReason
 from shareboost.pools import Templates
 

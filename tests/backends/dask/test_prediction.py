@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
-from shareboost.prediction import Predictor
+from shareboost.predictor import Predictor
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
 
 METHODS = (

@@ -7,8 +7,8 @@ import pytest
 from cluster_parity import assert_alike, spread
 
 from shareboost import ShareBoostClassifier, ShareBoostCV, selection_stability
-from shareboost.comparison import error_curve
-from shareboost.report import report_data
+from shareboost.inspection.comparison import error_curve
+from shareboost.inspection.report import report_data
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
 
 
@@ -108,7 +108,7 @@ def test_curves_and_reports_read_rows_of_dask_once(three):
 def test_wrong_images_of_dask_are_drawn(client, three):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    from shareboost.plots import plot_errors
+    from shareboost.inspection.plots import plot_errors
 
     X, y = three
     clf = ShareBoostClassifier(3, alpha=1e-2).fit(X, y)

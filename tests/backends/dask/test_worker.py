@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from shareboost.backends.dask.worker import Point, State, WorkerShard, asked
+from shareboost.dataset import Sample
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns
-from shareboost.samples import Sample
 from shareboost.shard import Chosen
 
 LOSS = LogisticLoss(1.0)

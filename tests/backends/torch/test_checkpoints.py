@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.checkpoints.saved_run import SavedRun
+from shareboost.io.saved_run import SavedRun
 from shareboost.pools import Pieces, Stumps, Templates
 
 torch = pytest.importorskip("torch")

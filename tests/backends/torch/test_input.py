@@ -11,7 +11,7 @@ from every_pool import KINDS, classifier, every_kind
 from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier
-from shareboost.comparison import error_curve
+from shareboost.inspection.comparison import error_curve
 
 torch = pytest.importorskip("torch")
 

@@ -9,10 +9,10 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.choice.select import RULES
 from shareboost.penalties import SmoothL1, SmoothLinf1
 from shareboost.pools import Columns, Groups, Pieces, Stumps, Union
-from shareboost.refit import SOLVERS
+from shareboost.selection.rules import RULES
+from shareboost.solvers import SOLVERS
 
 torch = pytest.importorskip("torch")
 

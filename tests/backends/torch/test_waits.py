@@ -9,9 +9,9 @@ from sklearn.datasets import load_digits
 from shareboost.losses import LogisticLoss
 from shareboost.penalties import PENALTIES
 from shareboost.pools import Columns
-from shareboost.refit import SOLVERS
-from shareboost.refit.objective import Objective
 from shareboost.rows import Rows
+from shareboost.solvers import SOLVERS
+from shareboost.solvers.objective import Objective
 
 torch = pytest.importorskip("torch")
 

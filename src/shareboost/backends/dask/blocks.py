@@ -16,7 +16,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from ...inputs import backend_name, on_host
 from ...validation import check_labels_of_one_type, sample_weights
-from .fleet import Graph, Key
+from .executor import Graph, Key
 from .given_rows import counted_lengths, lengths_of
 from .tables import whole_rows
 

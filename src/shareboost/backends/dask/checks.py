@@ -17,8 +17,8 @@ from sklearn.utils.validation import (
     _check_n_features,
 )
 
+from ...dataset import CheckedSample
 from ...inputs import backend_name
-from ...samples import CheckedSample
 from ...validation import (
     ClassWeight,
     check_classes,
@@ -26,11 +26,11 @@ from ...validation import (
     check_weighted_classes,
     class_weights,
 )
+from .block_preparer import Recipe, Survey, survey
 from .blocks import Blocks, aligned
-from .fleet import Fleet
+from .dataset import SpreadSample
+from .executor import Fleet
 from .given_rows import lengths_of
-from .recipe import Recipe, Survey, survey
-from .sample import SpreadSample
 from .tables import check_columns, check_table
 from .tensors import let_tensors_travel
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...dataset import CheckedSample, GivenSample, row_values
 from ...inputs import Input, on_host
-from ...prediction import Predictor
-from ...samples import CheckedSample, GivenSample, row_values
+from ...predictor import Predictor
 from ...validation import check_labels_of_one_type
 from ..base import Backend
 from .backend import DaskBackend

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
-from ...answers import StepWeights, decision, of_scores
 from ...input_columns import columns_by_name, columns_kept, has_other_names
 from ...inputs import on_host
+from ...outputs import StepWeights, decision, of_scores
 from ...pools import Features
-from ...prediction import ANSWERS, Predictor
+from ...predictor import ANSWERS, Predictor
 from .tables import check_columns, check_table, whole_rows
 
 PLAIN = (str, int, float, type(None))

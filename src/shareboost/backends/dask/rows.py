@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from ...arrays import Array
-from ...checkpoints.fingerprint import digest
+from ...io.fingerprint import digest
 from ...pools import Pool
 from ...rows import PartTask, Removed, Rows
 from ...shard import Block, Chosen, Shard, Wanted
 from .. import NUMPY
 from ..base import ClusterRun
-from .crew import Crew
 from .given_rows import by_block
+from .shard_set import Crew
 from .worker import Numbers, Point, State
 
 if TYPE_CHECKING:
-    from .sample import SpreadSample
+    from .dataset import SpreadSample
 
 # The share of the client's free memory that gathered columns may take.
 CLIENT_SHARE = 0.4

@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ...dataset import Sample
 from ...inputs import on_host
 from ...pools.table import Table
 from ...progress import track
-from ...samples import Sample
 from .given_rows import by_block
 
 if TYPE_CHECKING:
-    from .sample import SpreadSample
+    from .dataset import SpreadSample
 
 Vector = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arguments import at_least, one_of
-from ...files import write_whole
+from ...io.files import write_whole
 from ..plan import Plan, plan_of
 from .header import header_of
 from .layout import layout_of, with_bounds

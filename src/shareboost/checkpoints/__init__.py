@@ -1,1 +1,0 @@
-"""Runs that lose nothing: every finished round in a file."""

@@ -1,0 +1,74 @@
+"""``shareboost report``: a page about a model to look at in a browser."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Annotated
+
+import typer
+
+from .app import app
+from .errors import CommandError
+from .options import Debug, Force, Format, ModelFile, shows_bars
+
+
+@app.command()
+def report(
+    model: ModelFile,
+    data: Annotated[
+        str, typer.Option(metavar="DATA", help="Rows with their classes to measure it on.")
+    ],
+    target: Annotated[
+        str | None,
+        typer.Option(help="The column with the classes; as for `shareboost fit`."),
+    ] = None,
+    out: Annotated[str, typer.Option(help="The page to write; `-` is stdout.")] = "report.html",
+    json: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Also write its numbers as JSON; `-` is stdout."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
+    format_: Format = None,
+    force: Force = False,
+    debug: Debug = False,
+) -> None:
+    """Write a page about a model: one HTML file to look at in a browser, without network.
+
+    - `shareboost report model.json --data test.csv --target species --out report.html`
+    """
+    from ..inspection.report import write_report
+    from ..progress import progress_bars
+    from .models import check_stdin_once, loaded
+    from .outputs import STDOUT, check_output, hint, tell, written
+    from .tables.inputs import Inputs
+    from .tables.prediction import read_labelled
+    from .tables.sources import source_of
+    from .tables.training import named
+
+    check_stdin_once(MODEL=model, **{"--data": data})
+    if out == json == STDOUT:
+        raise CommandError("--out and --json are both -: stdout takes one of them.")
+    for path in (out, json):
+        if path is not None:
+            check_output(path, force)
+    clf = loaded(model)
+    inputs = Inputs.of_model(clf) if hasattr(clf, "feature_names_in_") else None
+    with progress_bars(shows_bars()):
+        X, y = read_labelled(
+            source_of(data, format_), target, inputs, clf.n_features_in_, clf.classes_
+        )
+    X = X if inputs is None else named(X, inputs)
+    with written(out) as page, nullcontext() if json is None else written(json) as numbers:
+        write_report(
+            clf,
+            X,
+            y,
+            page,
+            title=title,
+            json_path=numbers,
+            overwrite=force,
+            verbose=int(shows_bars()),
+        )
+    if out != STDOUT:
+        tell(f"The report is in {out}.", json)
+        hint("Open it in a browser.")

@@ -1,0 +1,170 @@
+"""One fold of a cross-validation: its split checked, its run, its score for every number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from inspect import signature
+from numbers import Integral, Real
+from time import perf_counter
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+
+from .classifier import ShareBoostClassifier
+from .cv_curves import Curve
+from .dataset import GivenSample
+from .inputs import input_of, on_host
+from .path import Path
+from .predictor import ANSWERS
+
+Scorer = Callable[..., Any]
+
+
+class Split(NamedTuple):
+    """Indices, or masks, of the rows to train on and of those held out."""
+
+    train: NDArray[Any]
+    test: NDArray[Any]
+
+
+class FoldClassifier(ShareBoostClassifier):
+    """A classifier that knows its scores of the held-out rows.
+
+    A scorer is given one for each number of features. Only of the very object that holds
+    the held-out rows are the scores known; a scorer may ask for those of any other.
+    """
+
+    _known: tuple[Any, Path | None, Any] = (None, None, None)
+
+    def rounds(self, X: Any) -> Iterator[Self]:
+        """Yield the classifiers of the first 1, 2, ... features.
+
+        The columns of all atoms are computed once. Without any atom, yield this one.
+        """
+        for t, scores in enumerate(input_of(X).staged(self, "scores", X), start=1):
+            round_ = self.at(t)
+            round_._known = X, round_.path_, scores
+            yield round_
+        if not len(self.path_):
+            yield self
+
+    # Scorers read NumPy's arrays, of rows on a device or a cluster too.
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class of the highest score for each row, as NumPy's."""
+        return on_host(super().predict(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the scores, as NumPy's."""
+        return on_host(super().decision_function(X))
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities, as NumPy's."""
+        return on_host(super().predict_proba(X))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the logarithms of the probabilities, as NumPy's."""
+        return on_host(super().predict_log_proba(X))
+
+    def _answered(self, asked: str, X: Any) -> Any:
+        if self._known_scores(X) is None:
+            return super()._answered(asked, X)
+        return ANSWERS[asked](self, X)
+
+    def _scores(self, X: Any) -> Any:
+        known = self._known_scores(X)
+        return super()._scores(X) if known is None else known
+
+    def _best(self, X: Any) -> Any:
+        known = self._known_scores(X)
+        return super()._best(X) if known is None else known.argmax(axis=1)
+
+    def _known_scores(self, X: Any) -> Any:
+        """Return the scores of the very rows they are known of, else None."""
+        rows, path, scores = self._known
+        # A further fit has another path, and so has at(t).
+        return scores if X is rows and self.path_ is path else None
+
+
+def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
+    """Return the folds of the rows, fit to train on and to score; groups are those of rows."""
+    n = len(rows.y)
+    groups = on_host(groups)
+    if groups is not None and np.shape(groups)[:1] != (n,):
+        raise ValueError(
+            f"groups has the shape {np.shape(groups)}: fit takes a group for each of the {n} "
+            "rows. Groups of columns are a parameter of the estimator."
+        )
+    try:
+        splitter = check_cv(cv, rows.y, classifier=True)
+        # A frame of Dask would be computed for its length.
+        X = rows.X if isinstance(rows.X.shape[0], Integral) else np.empty((n, 0))
+        found = list(splitter.split(X, rows.y, groups))
+    except (TypeError, ValueError) as error:
+        hint = ""
+        if groups is None and "groups" in str(error):
+            hint = " Give fit those of the rows; the estimator's groups are those of columns."
+        raise ValueError(f"cv cannot split the {n} rows: {error}{hint}") from error
+    return [_checked_split(split, place, rows) for place, split in enumerate(found)]
+
+
+def curve(clf: FoldClassifier, rows: GivenSample, split: Split, scorer: Scorer) -> Curve:
+    """Return the curve of one fold; the classifier stays as it is."""
+    clf = clone(clf)  # so that a RandomState begins alike in every fold
+    held_out = rows.take(split.test)
+    started = perf_counter()
+    clf.fit(*rows.take(split.train))
+    took = perf_counter() - started
+    scores = [_score(scorer, round_, held_out) for round_ in clf.rounds(held_out.X)]
+    path = clf.path_
+    # What came before the rounds, such as fitting the pool, is in every number's time.
+    seconds = path.seconds + (took - path.seconds[-1]) if len(path) else np.array([took])
+    return Curve(np.array(scores), seconds, path.n_owned)
+
+
+def _checked_split(split: Any, place: int, rows: GivenSample) -> Split:
+    """Return the rows to train on and those held out, both fit for it."""
+    try:
+        # An empty list would become an array of floats.
+        train, test = (np.asarray(part, None if len(part) else np.intp) for part in split)
+        classes = np.unique(rows.y[train][rows.counted[train]])
+        held_out = rows.counted[test].any()
+    except (IndexError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"cv is not valid: its split {place} is no pair (train, test) of indices of the "
+            f"{len(rows.y)} rows: {error}"
+        ) from None
+    if classes.size < 2:
+        raise ValueError(
+            f"cv is not valid: its split {place} trains on rows of the classes "
+            f"{classes.tolist()} only, of those of positive weight; a classifier takes at least "
+            "2. Stratified folds, or fewer of them, may help."
+        )
+    if not held_out:
+        raise ValueError(f"cv is not valid: its split {place} holds out no row of positive weight.")
+    return Split(train, test)
+
+
+def _score(scorer: Scorer, clf: FoldClassifier, rows: GivenSample) -> float:
+    """Return the classifier's score on the rows, weighted where the scorer takes weights."""
+    weighted = rows.weight is not None and _takes_weights(scorer)
+    weights = {"sample_weight": rows.weight} if weighted else {}
+    score = scorer(clf, rows.X, rows.y, **weights)
+    if not isinstance(score, Real) or not math.isfinite(score):
+        raise ValueError(
+            f"scoring gave {score!r} on a fold of {len(rows.y)} rows with the classes "
+            f"{np.unique(rows.y).tolist()}, after training on {clf.classes_.tolist()}: it "
+            "takes a scorer that gives one finite number."
+        )
+    return float(score)
+
+
+def _takes_weights(scorer: Scorer) -> bool:
+    """Return whether the scorer has an argument ``sample_weight``."""
+    if hasattr(scorer, "_accept_sample_weight"):  # those of scikit-learn look at their metric
+        return bool(scorer._accept_sample_weight())
+    return "sample_weight" in signature(scorer).parameters

@@ -1,0 +1,177 @@
+"""Rows with labels and weights: as they were given, those to train on, those held out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import train_test_split
+from sklearn.utils.validation import check_array, column_or_1d
+
+from .inputs import input_of, on_host, rows_of
+from .io.fingerprint import digest
+from .losses import Labels
+from .pools import Pool
+from .rows import Rows
+from .validation import (
+    checked_weights,
+)
+from .validation_set import HeldOut
+
+if TYPE_CHECKING:
+    from .backends import Backend
+
+Estimator = TypeVar("Estimator")
+
+
+class Sample(NamedTuple):
+    """Rows of X, their labels ``0 .. n_classes - 1`` and their weights."""
+
+    X: Any
+    y: Labels
+    weight: NDArray[np.float64]
+    own: NDArray[np.float64] | None = None  # weights without those of classes, where others
+    weight_unit: float = 1.0  # what a weight of 1 stands for
+
+    def take(self, rows: NDArray[np.intp]) -> Sample:
+        """Return some of the rows."""
+        own = None if self.own is None else self.own[rows]
+        X, y, weight = rows_of(self.X, rows), self.y[rows], self.weight[rows]
+        return Sample(X, y, weight, own, self.weight_unit)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return int(self.y.size)
+
+    @property
+    def weighted(self) -> Sample:
+        """The rows of positive weight."""
+        return self.take(np.flatnonzero(self.weight)) if self.weight.min() == 0 else self
+
+    def release(self) -> None:
+        """Let go of what is held elsewhere: nothing."""
+        return
+
+    def split(self, fraction: float, random_state: Any) -> tuple[Sample, Sample]:
+        """Return the rows to train on and that fraction of every class, held out.
+
+        These have their own weights, without those of their classes, which are for training.
+        """
+        train, held_out = held_out_rows(self.y, fraction, random_state)
+        own = self if self.own is None else self._replace(weight=self.own)
+        return self.take(train), own.take(held_out)
+
+    def fitted(self, pool: Pool, backend: Backend, centred: bool) -> Sample:
+        """Fit the pool to the rows; return them where the backend has them."""
+        with backend.settled():
+            sample = self._replace(X=backend.rows(self.X))
+            pool.fit(sample.X, sample.weight, centred=centred)
+        return sample
+
+    def rows(self, pool: Pool, n_classes: int, intercept: bool, backend: Backend, n: int) -> Rows:
+        """Return the rows for a run of up to n atoms of the fitted pool."""
+        return Rows(self.X, self.y, self.weight, pool, n_classes, intercept, backend)
+
+    def held_out(self, rows: Rows) -> HeldOut:
+        """Return these rows as those that a run on others is scored on."""
+        return HeldOut(self.X, self.y, self.weight, rows.pool, rows.backend)
+
+    def digests(self, n_classes: int) -> dict[str, str]:
+        """Return what tells whether other rows, of so many classes, are the same."""
+        return {
+            "X": digest(on_host(self.X)),
+            "y": digest((self.y, n_classes)),
+            "sample_weight": digest((self.weight, self.weight_unit)),
+        }
+
+
+class GivenSample(NamedTuple):
+    """Rows of X as they were given, a frame perhaps, their labels and their weights, if any."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: NDArray[np.float64] | None
+
+    @property
+    def counted(self) -> NDArray[np.bool_]:
+        """Whether a row counts, its weight positive, (n_samples,)."""
+        return np.ones(len(self.y), dtype=bool) if self.weight is None else self.weight > 0
+
+    def take(self, rows: NDArray[Any]) -> GivenSample:
+        """Return some of the rows, by index, some of them several times, or by mask."""
+        rows = input_of(self.X).taken_as(rows)
+        weight = None if self.weight is None else self.weight[rows]
+        return GivenSample(rows_of(self.X, rows), self.y[rows], weight)
+
+
+class CheckedSample(NamedTuple, Generic[Estimator]):
+    """What a fit begins with."""
+
+    checked: Estimator  # a copy, which knows the number and names of columns
+    classes: NDArray[Any]
+    names: Sequence[str]  # of X's columns
+    sample: Any  # Sample, or SpreadSample: weighted by class too; some weights may be zero
+
+
+def checked_sample(
+    estimator: Estimator, X: Any, y: Any, sample_weight: Any, allows_nan: bool
+) -> CheckedSample[Estimator]:
+    """Return the rows to fit an estimator to, checked; the estimator stays as it is."""
+    # Validation writes attributes: on a copy, so that a failed fit changes nothing.
+    checked = copy.copy(estimator)
+    return input_of(X).sample(checked, X, y, sample_weight, allows_nan)
+
+
+def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
+    """Return the rows, X as given where rows can be taken from it, and checked.
+
+    The estimator ``checked`` learns the number and names of columns.
+    """
+    return input_of(X).given_sample(checked, X, y, sample_weight)
+
+
+def held_out_rows(
+    y: NDArray[Any], fraction: float, random_state: Any
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows to train on and that fraction of every class, held out, both rising."""
+    try:
+        train, held_out = train_test_split(
+            np.arange(y.size), test_size=fraction, stratify=y, random_state=random_state
+        )
+    except ValueError as error:
+        raise ValueError(
+            f"validation_fraction={fraction} cannot be held out of {y.size} rows of "
+            f"positive weight: {error}"
+        ) from None
+    return np.sort(train), np.sort(held_out)
+
+
+def evaluation_sample(
+    checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
+) -> Any:
+    """Return ``eval_set``, (X, y) or (X, y, sample_weight), checked against the training data."""
+    if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
+        raise ValueError(
+            "eval_set takes one pair (X, y), or (X, y, sample_weight), of held-out rows; it got "
+            f"{type(eval_set).__name__}"
+            + (f" of {len(eval_set)} entries." if hasattr(eval_set, "__len__") else ".")
+        )
+    return input_of(eval_set[0]).evaluation_sample(checked, eval_set, classes, finite, backend)
+
+
+def row_values(
+    y: Any, sample_weight: Any, n_rows: int
+) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Return the labels and the weights, if any, of so many rows, checked."""
+    labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"))
+    if len(labels) != n_rows:
+        raise ValueError(
+            f"X and y differ in length: X has {n_rows} rows, y {len(labels)} labels. y takes a "
+            "label a row."
+        )
+    rows = np.empty((n_rows, 0))
+    return labels, None if sample_weight is None else checked_weights(sample_weight, rows)

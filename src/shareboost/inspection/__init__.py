@@ -1,0 +1,1 @@
+"""Fitted classifiers to look at: comparisons, stability, explanations, plots, the report."""

@@ -1,0 +1,168 @@
+"""Classifiers against each other: their error against the number of features that they use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+
+from ..frames import pandas_for
+from ..input_columns import columns_read
+from ..inputs import input_of, on_host
+from ..model_path import ModelPath
+from ..predictor import Predictor
+from ..validation import check_labels_of_one_type, is_number, sample_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorCurve:
+    """The error of every model of a path, figures 2 and 3 of the paper.
+
+    Attributes
+    ----------
+    n_features : ndarray of int
+        Features that each model uses, in the order of the path.
+    fractions : ndarray of float
+        The same as a share of all candidates: the axis of the paper's figure 3.
+    n_columns : ndarray of int
+        Columns of X that each model reads.
+    errors : ndarray of float
+        Share of the rows, by weight, that each model gets wrong.
+    """
+
+    n_features: NDArray[np.intp]
+    fractions: NDArray[np.float64]
+    n_columns: NDArray[np.intp]
+    errors: NDArray[np.float64]
+
+    def features_needed(self, error: float) -> int | None:
+        """Return the fewest features of a model with at most that error, the paper's figure 2.
+
+        None where there is no such model.
+        """
+        if not is_number(error) or not 0 <= error <= 1:
+            raise ValueError(f"error={error!r} is not valid: it takes a share of rows, 0 to 1.")
+        enough = self.n_features[self.errors <= error]
+        return int(enough.min()) if enough.size else None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a model as a pandas frame."""
+        pd = pandas_for("n_features, fractions, n_columns and errors")
+        return pd.DataFrame(
+            {
+                "n_features": self.n_features,
+                "fraction": self.fractions,
+                "n_columns": self.n_columns,
+                "error": self.errors,
+            }
+        )
+
+
+def error_curve(
+    clf: Predictor, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
+) -> ErrorCurve:
+    """Return the error of every model of a fitted classifier's path.
+
+    Parameters
+    ----------
+    clf : ShareBoostClassifier, ShareBoostCV or a rival
+        Fitted.
+    X : array, sparse matrix or frame of shape (n_samples, n_features_in)
+        Rows, best of all such that the classifier has not seen.
+    y : array-like of shape (n_samples,)
+        Their labels. One that the classifier does not know counts as an error, but some must
+        be known.
+    sample_weight : array-like of shape (n_samples,), optional
+        Non-negative weights of the rows.
+
+    Returns
+    -------
+    ErrorCurve
+        One entry for each model that ``clf.staged_predict`` yields the predictions of.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from shareboost import ShareBoostClassifier
+    >>> from shareboost.inspection.comparison import error_curve
+    >>> X, y = load_wine(return_X_y=True)
+    >>> clf = ShareBoostClassifier(n_features=5).fit(X[::2], y[::2])
+    >>> curve = error_curve(clf, X[1::2], y[1::2])
+    >>> curve.n_features
+    array([1, 2, 3, 4, 5])
+    >>> curve.features_needed(error=0.1)
+    2
+    """
+    labels = labels_of_rows(clf, X, y)
+    weight = sample_weights(on_host(sample_weight), X)
+    errors = [weight @ (found != labels) / weight.sum() for found in staged_labels(clf, X)]
+    path = clf.path_
+    return ErrorCurve(
+        path.n_features,
+        path.n_features / max(path.n_atoms, 1),
+        np.array(n_columns_read(path, clf.n_features_in_), dtype=np.intp),
+        np.array(errors, dtype=np.float64),
+    )
+
+
+def staged_labels(clf: Predictor, X: Any) -> Iterator[NDArray[Any]]:
+    """Yield the labels that every model predicts, as NumPy's."""
+    for scores in input_of(X).staged(clf, "scores", X):
+        yield clf.classes_[on_host(scores.argmax(axis=1))]
+
+
+def check_has_path(clf: Any) -> None:
+    """Refuse what is no fitted classifier with a path of models."""
+    if not isinstance(clf, Predictor):
+        raise TypeError(
+            f"clf is a {type(clf).__name__}, which has no path of models: it takes a fitted "
+            "ShareBoostClassifier, ShareBoostCV or rival, without a pipeline around it."
+        )
+    check_is_fitted(clf)
+
+
+def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
+    """Return the labels of rows that a fitted classifier is measured on, checked.
+
+    One that the classifier does not know may be among them, but some must be known.
+    """
+    check_has_path(clf)
+    labels = _checked_labels(on_host(y), _n_rows(X))
+    if not np.isin(labels, clf.classes_).any():
+        raise ValueError(
+            f"y holds none of the classifier's classes, {clf.classes_.tolist()}, but labels such "
+            f"as {labels.tolist()[0]!r}."
+        )
+    return labels
+
+
+def _n_rows(X: Any) -> int:
+    try:
+        return int(_num_samples(X))
+    except TypeError as error:
+        raise TypeError(f"X is not valid: it takes an array, matrix or frame. {error}") from None
+
+
+def _checked_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
+    check_labels_of_one_type(y)
+    labels: NDArray[Any] = column_or_1d(y)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError("y has missing labels (NaN): it takes a label for every row.")
+    if labels.size != n_rows:
+        raise ValueError(f"y has {labels.size} labels and X {n_rows} rows: y takes a label a row.")
+    return labels
+
+
+def n_columns_read(path: ModelPath, n_columns_in: int) -> list[int]:
+    """Return how many of X's columns each model reads."""
+    return [
+        columns_read(path.features.take(path.places(step.atoms)[0]), n_columns_in).size
+        for step in path
+    ]

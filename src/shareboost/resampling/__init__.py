@@ -1,1 +1,0 @@
-"""Many runs on parts of the rows: how many features, and how stable a choice."""

@@ -1,0 +1,296 @@
+"""What the user asks of the choice: groups, costs, a budget, features in and features out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..pools import Columns, Features, Groups, Pool
+from ..pools.groups import columns_by_group, group_labels
+from .pricing import ROUNDING, Terms
+from .resolve import Lookup
+
+# How groups are chosen: whole, by the sum or the mean of their columns' scores, or column
+# by column, sharing a price only.
+GROUP_CHOICES = ("sum", "mean", "each")
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """The arguments of the same names, checked as far as X's columns allow."""
+
+    names: Sequence[str]  # of X's columns
+    n_features: int | None
+    include: list[Any]
+    exclude: list[Any]
+    costs: Callable[[Features], Any] | None
+    budget: float
+    labels: NDArray[Any] | None  # of the groups
+    group: NDArray[np.intp] | None  # of each column
+    prices: Vector | None = None  # of columns or groups
+    per_group: bool = False  # whether the prices are those of groups
+
+    def terms(self, pool: Pool) -> Terms:
+        """Return what may be chosen among the atoms of a fitted pool, and for how much."""
+        lookup = Lookup(pool, self.names, self._members())
+        owned = lookup.owned(self.include)
+        forbidden = lookup.forbidden(self.exclude)
+        if both := sorted(set(owned) & set(forbidden)):
+            raise ValueError(_in_both(pool.features(both).atom_names(self.names)))
+        _check_number(len(owned), self.n_features)
+        prices, needs = self._prices(pool)
+        terms = Terms(prices, needs, np.array(forbidden, dtype=np.intp), tuple(owned), self.budget)
+        self._check_open(terms, pool)
+        return terms
+
+    def resolved(self, terms: Terms) -> dict[str, Any]:
+        """Return what the arguments came to, by their names: equal if they mean the same."""
+        groups = None if self.labels is None else (list(map(str, self.labels)), self.group)
+        costs = (self.prices, self.per_group) if self.costs is None else terms.prices
+        return {
+            "groups": groups,
+            "costs": costs,
+            "include": terms.owned,
+            "exclude": np.sort(terms.forbidden),
+        }
+
+    def _members(self) -> dict[Any, NDArray[np.intp]]:
+        """Return the columns of each group, by label."""
+        if self.labels is None:
+            return {}
+        assert self.group is not None
+        order, starts = columns_by_group(self.group, self.labels.size)
+        return dict(zip(self.labels.tolist(), np.split(order, starts[1:-1]), strict=True))
+
+    def _prices(self, pool: Pool) -> tuple[Vector, sp.csr_array | None]:
+        """Return the prices of items and the items that each atom needs."""
+        if self.costs is not None:
+            given = self.costs(pool.features(np.arange(pool.n_atoms_)))
+            return _positive(given, (pool.n_atoms_,), "atom, which the callable returns"), None
+        if self.prices is None:
+            return np.ones(pool.n_atoms_), None
+        d = len(self.names)
+        needs = pool.reads(d)
+        if needs is None:  # every atom reads every column: one item
+            return np.array([self.prices.sum()]), sp.csr_array(np.ones((pool.n_atoms_, 1)))
+        if self.per_group:
+            assert self.group is not None
+            ones = np.ones(d)
+            member = sp.csr_array((ones, self.group, np.arange(d + 1)), shape=(d, self.prices.size))
+            needs = needs.astype(np.float64) @ member
+        return self.prices, sp.csr_array((needs > 0).astype(np.float64))
+
+    def _check_open(self, terms: Terms, pool: Pool) -> None:
+        """Raise where nothing could be chosen."""
+        costs = terms.costs(())
+        may = np.ones(pool.n_atoms_, dtype=bool)
+        if pool.choosable is not None:
+            may &= pool.choosable
+        any_varies = may.any()
+        may[terms.forbidden] = False
+        if any_varies and not may.any():
+            raise ValueError("exclude names every feature that varies: nothing could be chosen.")
+        may[list(terms.owned)] = False
+        wanted = self.n_features is None or len(terms.owned) < self.n_features
+        if may.any() and wanted:
+            _check_above(self.budget, float(costs[may].min()))
+
+
+class Grouping(NamedTuple):
+    """The classifier's arguments ``groups`` and ``group_choice``."""
+
+    groups: Any
+    choice: str
+
+
+class Prices(NamedTuple):
+    """The classifier's arguments ``costs`` and ``budget``."""
+
+    costs: Any
+    budget: float | None
+
+
+def checked_wishes(
+    names: Sequence[str],
+    pool: Pool,
+    n_features: int | None,
+    grouping: Grouping,
+    prices: Prices,
+    include: Any,
+    exclude: Any,
+) -> tuple[Wishes, Pool]:
+    """Return the wishes and the pool to choose from; raise for what cannot be meant.
+
+    Called before any work is done: what needs the pool's atoms is checked by ``terms``.
+    """
+    costs, budget = prices
+    if n_features is None and budget is None:
+        raise ValueError("n_features=None takes a budget: one of the two must end the rounds.")
+    labels = group = None
+    groups = by_column(grouping.groups, names)
+    if groups is not None and grouping.choice != "each":
+        pool = _grouped(pool, groups, grouping.choice)
+    if isinstance(pool, Groups):
+        groups = pool.groups
+    if groups is not None:
+        labels, group = group_labels(groups, len(names))
+    wishes = Wishes(
+        names,
+        n_features,
+        _listed("include", include),
+        _listed("exclude", exclude),
+        costs if callable(costs) else None,
+        np.inf if budget is None else float(budget),
+        labels,
+        group,
+    )
+    if costs is not None and not callable(costs):
+        wishes = _with_prices(wishes, costs)
+    if isinstance(pool, (Columns, Groups)):
+        # These atoms are known without any work: a stand-in tells all that is wrong.
+        priced = wishes if wishes.costs is None else replace(wishes, costs=None, budget=np.inf)
+        priced.terms(_stand_in(pool, len(names)))
+    else:
+        _check_lists(wishes)
+        if wishes.prices is not None and not wishes.include:
+            _check_above(wishes.budget, float(wishes.prices.min()))
+    return wishes, pool
+
+
+def _check_lists(wishes: Wishes) -> None:
+    """Raise for what can be told of ``include`` and ``exclude`` without knowing any atom."""
+    excluded = set(wishes.exclude)
+    if both := [item for item in wishes.include if item in excluded]:
+        raise ValueError(_in_both([str(item) for item in both]))
+    alike = len(set(map(type, wishes.include))) == 1  # else two items may mean one atom
+    if alike:
+        _check_number(len(set(wishes.include)), wishes.n_features)
+
+
+def _in_both(names: list[str]) -> str:
+    return f"include and exclude both name {', '.join(names)}: a feature is in one of them at most."
+
+
+def _check_number(n_included: int, n_features: int | None) -> None:
+    if n_features is not None and n_included > n_features:
+        raise ValueError(
+            f"include names {n_included} features, more than n_features={n_features}: n_features "
+            "counts those too."
+        )
+
+
+def by_column(groups: Any, names: Sequence[str]) -> Any:
+    """Return the labels in the order of the columns; a dict or series has them by name."""
+    if _is_series(groups) and set(groups.index) & set(names):
+        groups = groups.to_dict()
+    if not isinstance(groups, dict):
+        return groups
+    if missing := [name for name in names if name not in groups]:
+        raise ValueError(f"groups has no label for {missing[0]!r}: it takes one for each column.")
+    known = set(names)
+    if unknown := [name for name in groups if name not in known]:
+        raise ValueError(f"groups names {unknown[0]!r}, which X does not have.")
+    return [groups[name] for name in names]
+
+
+def _is_series(value: Any) -> bool:
+    """Return whether the value is a pandas Series with an index of its own, not just places."""
+    named = hasattr(value, "index") and hasattr(value, "to_dict")
+    return named and type(value.index).__name__ != "RangeIndex"
+
+
+def _grouped(pool: Pool, groups: Any, group_choice: str) -> Pool:
+    if type(pool) is not Columns:
+        raise ValueError(
+            f"groups are chosen whole among columns only, not with {type(pool).__name__}. With "
+            'group_choice="each" they share a price in costs, whatever the pool.'
+        )
+    return Groups(groups, pool.scale, group_choice)
+
+
+def _stand_in(pool: Pool, n_columns: int) -> Pool:
+    """Return the pool as it would be after a fit, as far as names and prices go."""
+    X = np.tile([[0.0], [1.0]], n_columns)
+    return type(pool)(**pool.get_params(deep=False)).fit(X)
+
+
+def _with_prices(wishes: Wishes, costs: Any) -> Wishes:
+    """Return the wishes with prices of columns or of groups."""
+    d = len(wishes.names)
+    labels = [] if wishes.labels is None else wishes.labels.tolist()
+    if _is_series(costs) and set(costs.index) & {*labels, *wishes.names}:
+        costs = costs.to_dict()
+    if isinstance(costs, dict):
+        keys = labels if labels and set(costs) <= set(labels) else list(wishes.names)
+        if missing := [key for key in keys if key not in costs]:
+            raise ValueError(f"costs has no entry for {missing[0]!r}: {_takes(d, labels)}.")
+        known = set(keys)
+        if unknown := [key for key in costs if key not in known]:
+            raise ValueError(f"costs names {unknown[0]!r}, which is unknown: {_takes(d, labels)}.")
+        return replace(
+            wishes,
+            prices=_positive([costs[key] for key in keys], (len(keys),), "entry"),
+            per_group=keys is labels,
+        )
+    size = np.shape(costs)
+    if size not in ((d,), (len(labels),)) or size == (0,):
+        raise ValueError(f"costs has the shape {size}: {_takes(d, labels)}.")
+    per_group = size != (d,)
+    prices = _positive(costs, size, "group" if per_group else "column")
+    return replace(wishes, prices=prices, per_group=per_group)
+
+
+def _takes(n_columns: int, labels: list[Any]) -> str:
+    groups = f" or for each of the {len(labels)} groups" if labels else ""
+    return (
+        f"it takes a number for each of the {n_columns} columns{groups}, a dict of them by name, "
+        "or a callable on atoms"
+    )
+
+
+def _positive(values: Any, shape: tuple[int, ...], what: str) -> Vector:
+    """Return the values as floats above 0."""
+    try:
+        costs = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"costs takes a number for each {what}: {error}.") from None
+    if costs.shape != shape:
+        raise ValueError(
+            f"costs has the shape {costs.shape}: it takes {shape[0]} numbers, one for each {what}."
+        )
+    if not (costs > 0).all() or not np.isfinite(costs).all():
+        bad = costs[~((costs > 0) & np.isfinite(costs))][0]
+        raise ValueError(
+            f"costs has {bad:g} among its values: it takes finite numbers above 0. What is owned "
+            "already goes into include."
+        )
+    return costs
+
+
+def _check_above(budget: float, cheapest: float) -> None:
+    if cheapest > budget * (1.0 + ROUNDING):
+        raise ValueError(
+            f"budget={budget:g} is below the cheapest feature, which costs {cheapest:g}: nothing "
+            "could be bought."
+        )
+
+
+def _listed(argument: str, value: Any) -> list[Any]:
+    """Return the value as a list of names and indices."""
+    if value is None:
+        return []
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise ValueError(f"{argument}={value!r} is not valid: it takes a list of indices or names.")
+    items = [item.item() if isinstance(item, np.generic) else item for item in value]
+    try:
+        set(items)
+    except TypeError as error:  # a list or another item without a hash
+        raise ValueError(f"{argument} takes a list of indices or names: {error}.") from None
+    return items

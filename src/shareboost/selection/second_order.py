@@ -1,0 +1,240 @@
+"""A quadratic model of the objective, in the weights of the chosen columns and of candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..penalties import Weights
+from ..rows import Rows, may_overflow
+from ..solvers import Refit
+
+# A column is spanned by the chosen ones if they leave less of it than this share of the terms it is
+# explained by, or than so many units of their rounding.
+SPANNED, SPANNED_ROUNDING = 1e-10, 10.0
+
+Array = NDArray[np.float64]
+Places = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class SecondOrder:
+    r"""The model about W, with a matrix for each class, or with one for all.
+
+    For class q, let D hold the curvatures of the loss in the scores of q, A the n chosen columns
+    and x the columns of an atom. The second derivatives of the objective in the weights of class q
+    are :math:`A^T D A + R`, :math:`x^T D A` and :math:`x^T D x + r`, with R and r those of the
+    penalty. Second derivatives between classes are left out. Arrays whose first axis is "k or 1"
+    have one entry for each class, or one that holds for all of them in the units of the weights
+    here, which are those of the rows times ``unit``.
+    """
+
+    W: Array  # (k, n), weights of the chosen columns
+    unit: Array  # (k, 1)
+    slope: Array  # (k, n), first derivatives in them
+    chosen: Array  # (k or 1, n, n), A'DA
+    ridge: Array  # (n,), R
+    atoms: tuple[int, ...]  # the candidates
+    widths: Places  # (atoms,), columns of each
+    across: Array  # (k or 1, columns, n), x'DA
+    squares: Array  # (k or 1, columns, widest), with the first, second, ... column of its atom
+    own_ridge: float  # r
+    slopes: Array  # (k, columns), first derivatives in the weights of the candidates
+    rounding: float  # of the sums, relative
+
+    @cached_property
+    def explained(self) -> Array:
+        """``x'DA (A'DA + R)^-1``, (k or 1, columns, n)."""
+        return _solved(self.chosen, self.ridge, self.across)
+
+    @cached_property
+    def inverse(self) -> Array:
+        """``(A'DA + R)^-1``, (k or 1, n, n)."""
+        return _solved(self.chosen, self.ridge, np.eye(self.ridge.size)[None])
+
+    @cached_property
+    def g(self) -> Array:
+        """Slopes of the candidates once the chosen columns are at their minimum, (k, columns)."""
+        return self.slopes - (self.explained @ self.slope[:, :, None])[:, :, 0]
+
+    def columns(self, places: Places) -> Places:
+        """Return where the columns of atoms at those places are, all as wide, (atoms, width)."""
+        starts = np.cumsum(self.widths) - self.widths
+        return np.asarray(starts[places, None] + np.arange(self.widths[places[0]]))
+
+    def curvature(self, own: Places) -> Array:
+        """Return the second derivatives S once the chosen columns are at their minimum.
+
+        Those of the columns of some atoms: (k or 1, atoms, width, width).
+        """
+        left = self._left(self.explained, own)
+        return left + self.own_ridge * np.eye(own.shape[1])
+
+    @may_overflow
+    def scores(self) -> list[float]:
+        r"""Return, for each atom, the sum over classes of :math:`\sqrt{g^T S^{-1} g}`.
+
+        Without any chosen column, and with :math:`S = 1`, that is the paper's l1 norm. Half the
+        sum of the squares instead estimates what a full refit gains; docs/defaults.md compares
+        the two. An atom that the chosen columns span has the score 0, and one that is too large
+        for its type an infinite score.
+        """
+        found = np.zeros(len(self.atoms))
+        beyond = np.any(~np.isfinite(self.squares), axis=(0, 2))
+        for places, own in self._by_width():
+            curvature, free, vectors = self.curvature(own), *self._free(own)
+            along = np.where(free, (self.g[:, own][:, :, None, :] @ vectors)[:, :, 0], 0.0)
+            both = free[:, :, :, None] & free[:, :, None, :]
+            turned = vectors.swapaxes(2, 3) @ curvature @ vectors
+            turned = np.where(both, turned, np.eye(own.shape[1]))
+            steps = np.linalg.solve(turned, along[:, :, :, None])[:, :, :, 0]
+            lengths = np.sqrt(np.maximum((along * steps).sum(axis=2), 0.0)).sum(axis=0)
+            found[places] = np.where(beyond[own].any(axis=1), np.inf, lengths)
+        return found.tolist()
+
+    def candidate(self, atom: int) -> tuple[Array, Array, Array] | None:
+        """Return S, what is explained of it and g of one atom, or None if it is spanned.
+
+        In classes in which a column of it is spanned it has nothing to give: there g is 0.
+        """
+        own = self.columns(np.array([self.atoms.index(atom)]))
+        free = np.all(self._free(own)[0], axis=(1, 2), keepdims=True)
+        if not free.any():
+            return None
+        S = np.where(free, self.curvature(own)[:, 0], np.eye(own.size))
+        explained = np.where(free, self.explained[:, own[0]], 0.0)
+        return S, explained, np.where(free[:, 0], self.g[:, own[0]], 0.0)
+
+    def _by_width(self) -> Iterator[tuple[Places, Places]]:
+        """Yield the places of all atoms of one width, and of their columns."""
+        for width in np.unique(self.widths):
+            places = np.flatnonzero(self.widths == width)
+            yield places, self.columns(places)
+
+    def _free(self, own: Places) -> tuple[NDArray[np.bool_], Array]:
+        """Return which directions of atoms' columns the chosen ones do not span, and these.
+
+        Chosen columns that are nearly collinear explain a column by large terms that cancel: what
+        is left of it is then known only to the rounding of these.
+        """
+        least = max(SPANNED, SPANNED_ROUNDING * self.rounding)
+        values, vectors = np.linalg.eigh(self._left(self._unpenalised, own))
+        sizes = np.sqrt(np.einsum("qaii->qai", self._own(own)))
+        chosen = np.sqrt(np.einsum("qcc->qc", self.chosen))
+        terms = np.einsum("qaic,qc->qai", np.abs(self._unpenalised[:, own]), chosen)
+        return values > least * ((sizes + terms) ** 2).sum(axis=2, keepdims=True), vectors
+
+    @cached_property
+    def _unpenalised(self) -> Array:
+        return _solved(self.chosen, np.zeros(self.ridge.size), self.across)
+
+    def _left(self, explained: Array, own: Places) -> Array:
+        """Return what chosen columns leave of the products of atoms' columns."""
+        return self._own(own) - explained[:, own] @ self.across[:, own].swapaxes(2, 3)
+
+    def _own(self, own: Places) -> Array:
+        """Return the products of atoms' columns, (k or 1, atoms, width, width)."""
+        return np.nan_to_num(self.squares[:, own, : own.shape[1]], posinf=0.0, neginf=0.0)
+
+
+@may_overflow
+def by_class(
+    rows: Rows, refit: Refit, W: Weights, atoms: Sequence[int], centers: dict[int, Array]
+) -> SecondOrder:
+    """Return the model with a matrix for each class, by a pass over the rows.
+
+    ``centers`` holds the means of the columns of atoms that were compared before, and receives
+    those of the others.
+    """
+    n = rows.n_columns
+    W, slope, ridge, own_ridge = _at(rows, refit, W)
+    _add_centers(rows, [atom for atom in atoms if atom not in centers], centers)
+    middles = np.concatenate([centers[atom] for atom in atoms])
+    totals = rows.candidates("weighted_products", atoms, middles, n)
+    products, squares, slopes = (rows.backend.numpy(total) / rows.total_weight for total in totals)
+    np.nan_to_num(products, copy=False, posinf=0.0, neginf=0.0)
+    return SecondOrder(
+        W,
+        np.ones((rows.n_classes, 1)),
+        slope,
+        products[:, :, :n],
+        ridge,
+        tuple(atoms),
+        np.array([rows.pool.scales(atom).size for atom in atoms]),
+        products[:, :, n:].swapaxes(1, 2),
+        squares,
+        own_ridge,
+        slopes,
+        float(np.finfo(rows.pool.dtype_).eps),
+    )
+
+
+@may_overflow
+def shared(rows: Rows, refit: Refit, W: Weights, atom: int) -> SecondOrder:
+    """Return the model with one matrix for all classes: the Gram matrix.
+
+    D is then the mean curvature of a class; in units of its root the matrix is the same for all.
+    """
+    W, slope, ridge, own_ridge = _at(rows, refit, W)
+    (total,) = rows.total("class_curvatures")
+    mean = np.maximum(rows.backend.numpy(total) / rows.total_weight, np.finfo(np.float64).tiny)
+    unit = np.sqrt(mean)[:, None]
+    rows.append(atom)
+    n, stop = rows.starts[-2:]
+    (found,) = rows.total("correlate", n, stop)
+    slopes = rows.backend.numpy(found) / rows.total_weight
+    matrix = rows.backend.numpy(rows.gram.matrix)
+    rows.remove(len(rows.chosen) - 1)
+    return SecondOrder(
+        W * unit,
+        unit,
+        slope / unit,
+        matrix[None, :n, :n],
+        ridge / mean.mean(),
+        (atom,),
+        np.array([stop - n]),
+        matrix[None, n:, :n],
+        matrix[None, n:, n:],
+        own_ridge / mean.mean(),
+        slopes / unit,
+        float(np.finfo(rows.pool.dtype_).eps),
+    )
+
+
+def _at(rows: Rows, refit: Refit, W: Weights) -> tuple[Array, Array, Array, float]:
+    """Return W of all columns, the slope there, and the penalty's curvatures R and r."""
+    n, first = rows.n_columns, int(rows.intercept)
+    W = np.pad(W, ((0, 0), (0, n - W.shape[1])))
+    objective = refit.objective(rows, W)
+    slope = rows.backend.numpy(objective.at(W)[2])
+    ridge = np.zeros(n)
+    ridge[first:] = objective.ridge(W[:, first:])
+    return W, slope, ridge, float(objective.ridge(np.zeros((rows.n_classes, 1)))[0])
+
+
+def _add_centers(rows: Rows, atoms: Sequence[int], centers: dict[int, Array]) -> None:
+    """Add the weighted means of the atoms' columns."""
+    if not atoms:
+        return
+    (sums,) = rows.candidates("candidate_sums", atoms)
+    means = rows.backend.numpy(sums) / rows.total_weight
+    edges = np.cumsum([rows.pool.scales(atom).size for atom in atoms])[:-1]
+    centers.update(zip(atoms, np.split(means, edges), strict=True))
+
+
+def _solved(matrices: Array, ridge: Array, rows: Array) -> Array:
+    """Return ``rows (matrix + diag(ridge))^-1`` of each class, also where columns are collinear."""
+    if not ridge.size:
+        return rows
+    # In units in which every column has the size 1, so that rounding is alike for all of them.
+    unit = 1.0 / np.sqrt(np.einsum("qcc->qc", matrices) + np.finfo(np.float64).tiny)
+    diagonal = ridge * unit**2 + 10.0 * np.finfo(np.float64).eps * ridge.size
+    regular = matrices * unit[:, :, None] * unit[:, None] + diagonal[:, :, None] * np.eye(
+        ridge.size
+    )
+    solved = np.linalg.solve(regular, (rows * unit[:, None]).swapaxes(1, 2)).swapaxes(1, 2)
+    return solved * unit[:, None]
