@@ -93,13 +93,20 @@ def test_atoms_that_the_chosen_ones_span_score_nothing():
     assert min(others) > 0.0
 
 
-@pytest.mark.parametrize("copies", [60, 400])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_copies_of_chosen_columns_are_never_chosen(dtype, copies):
+@pytest.mark.parametrize(
+    ("dtype", "copies", "make", "swap"),
+    [
+        (np.float32, 60, np.asarray, False),
+        (np.float64, 60, np.asarray, True),
+        (np.float32, 400, sp.csr_array, True),
+        (np.float64, 400, np.asarray, False),
+    ],
+)
+def test_copies_of_chosen_columns_are_never_chosen(dtype, copies, make, swap):
     X, y = random_problem(6, n=150, d=4, k=3)
     units, means = np.linspace(0.5, 2, 4 * copies), np.linspace(-3, 3, 4 * copies)
     many = np.repeat(X, copies, axis=1) * units + means
-    clf = ShareBoostClassifier(20, refit_tol=0.9).fit(many.astype(dtype), y)
+    clf = ShareBoostClassifier(20, refit_tol=0.9, swap=swap).fit(make(many.astype(dtype)), y)
     assert sorted(clf.selected_ // copies) == [0, 1, 2, 3]
     assert clf.path_.stop_reason == StopReason.NO_GAIN
 
@@ -158,6 +165,17 @@ def test_atoms_of_more_columns_than_can_be_compared_are_chosen_by_their_gradient
     assert clf.selected_.tolist() == [1]
 
 
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_copies_are_never_chosen_where_the_gradient_decides(make, monkeypatch):
+    monkeypatch.setattr("shareboost.selection.rules.MOST_COLUMNS", 8)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 20))
+    y = (X @ rng.normal(size=(20, 3)) + 3 * rng.gumbel(size=(200, 3))).argmax(axis=1)
+    clf = ShareBoostClassifier(40, tol=1e-8).fit(make(np.hstack([X, X])), y)
+    assert sorted(clf.selected_ % 20) == list(range(20))
+    assert clf.path_.stop_reason == StopReason.NO_GAIN
+
+
 @every_pool
 def test_every_pool_chooses_by_it(name):
     X, y = load_digits(return_X_y=True)
@@ -166,8 +184,9 @@ def test_every_pool_chooses_by_it(name):
     assert (np.diff(clf.path_.losses) < 0).all()
 
 
-def test_classes_of_one_row_and_separable_rows_without_a_penalty_are_taken():
-    X = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 3.5], [2.0, 2.0, 1.0], [2.5, 2.0, 0.0]])
-    clf = ShareBoostClassifier(3, alpha=0.0).fit(X, ["a", "b", "c", "c"])
+@pytest.mark.parametrize(("make", "swap"), [(np.asarray, True), (sp.csr_array, False)])
+def test_classes_of_one_row_and_separable_rows_without_a_penalty_are_taken(make, swap):
+    X = make([[0.0, 1.0, 3.0], [1.0, 0.0, 3.5], [2.0, 2.0, 1.0], [2.5, 2.0, 0.0]])
+    clf = ShareBoostClassifier(3, alpha=0.0, swap=swap).fit(X, ["a", "b", "c", "c"])
     assert clf.score(X, ["a", "b", "c", "c"]) == 1.0
     assert np.isfinite(clf.weights_).all()

@@ -181,7 +181,7 @@ class Selector:
             widths = [pool.scales(int(atom)).size for atom in listed[:MOST_COLUMNS]]
             n_fit = int((np.cumsum(widths) <= room).sum())
             if n_fit < min(2, listed.size):
-                return worth
+                return self._without_spanned(refit, scores.W, worth)
             listed = listed[:n_fit]
             gains = self._listed(refit, scores, listed)
             if (gains > 0.0).any():
@@ -189,6 +189,18 @@ class Selector:
                 break
             worth[listed] = -np.inf
         return found
+
+    def _without_spanned(self, refit: Refit, W: NDArray[np.float64], worth: Vector) -> Vector:
+        """Return the scores with -inf for the best atoms, as long as the chosen columns span them.
+
+        With a penalty the gradient of a copy of a chosen column is not zero.
+        """
+        while (best := contending(worth, self.rows.pool.rounding)[:1]).size:
+            atom = int(best[0])
+            if shared(self.rows, refit, W, atom).candidate(atom) is not None:
+                break
+            worth[atom] = -np.inf
+        return worth
 
     def _scores(self, refit: Refit, W: NDArray[np.float64]) -> _Scores:
         """Return the scores at W, those of last time if it is the same W."""
