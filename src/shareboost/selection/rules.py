@@ -197,7 +197,7 @@ class Selector:
         """
         while (best := contending(worth, self.rows.pool.rounding)[:1]).size:
             atom = int(best[0])
-            if shared(self.rows, refit, W, atom).candidate(atom) is not None:
+            if not shared(self.rows, refit, W, atom).spans(atom):
                 break
             worth[atom] = -np.inf
         return worth

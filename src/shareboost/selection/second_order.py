@@ -109,6 +109,11 @@ class SecondOrder:
         explained = np.where(free, self.explained[:, own[0]], 0.0)
         return S, explained, np.where(free[:, 0], self.g[:, own[0]], 0.0)
 
+    def spans(self, atom: int) -> bool:
+        """Return whether the chosen columns span all columns of an atom, in all classes."""
+        own = self.columns(np.array([self.atoms.index(atom)]))
+        return not self._free(own)[0].any()
+
     def _by_width(self) -> Iterator[tuple[Places, Places]]:
         """Yield the places of all atoms of one width, and of their columns."""
         for width in np.unique(self.widths):
