@@ -22,8 +22,7 @@ from .input_columns import (
     places_among,
 )
 from .inputs import backend_of, input_of
-from .model import Model
-from .model_path import ModelPath
+from .model import Model, ModelPath
 from .numbered_names import NumberedNames
 from .pools import ColumnFeatures, Features
 

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from .feature_selector import FeatureSelector
 from .frames import labelled
 from .inputs import backend_of, input_of
-from .model_path import fitted_attributes
+from .model import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
 from .pools import Columns, Groups
 from .pools.by_name import WithPool, known_pool, takes_nan

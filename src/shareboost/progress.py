@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from .model_path import Step
+    from .model import Step
 
 Item = TypeVar("Item")
 

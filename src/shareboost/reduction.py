@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from .input_columns import columns_kept, places_among
-from .model_path import fitted_attributes
+from .model import fitted_attributes
 from .numbered_names import NumberedNames
-from .path_of_one import alone
+from .path import alone
 from .pools import GroupFeatures
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..arguments import one_of
 from ..frames import pandas_for
-from ..path_of_one import PathOfOne
+from ..path import PathOfOne
 from ..progress import track
 from .c.layout import Layout, layout_of
 from .c.step import INPUT_TYPES, LARGEST_CODE, Form, Step

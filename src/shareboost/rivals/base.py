@@ -14,7 +14,7 @@ from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
 from ..dataset import Sample, checked_sample
-from ..model_path import fitted_attributes
+from ..model import fitted_attributes
 from ..path import StopReason
 from ..pools import Pool
 from ..predictor import Predictor

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..frames import pandas_for
-from ..model_path import ModelPath, Step
+from ..model import ModelPath, Step
 from ..path import StopReason
 from ..pools import Features
 

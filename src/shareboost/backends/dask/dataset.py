@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataset import Sample, held_out_rows
+from ...identity import digest
 from ...inputs import on_host
-from ...io.fingerprint import digest
 from ...pools import Pool
 from .. import Backend
 from .block_preparer import Recipe, Survey

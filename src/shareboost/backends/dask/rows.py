@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from ...arrays import Array
-from ...io.fingerprint import digest
+from ...identity import digest
 from ...pools import Pool
 from ...rows import PartTask, Removed, Rows
 from ...shard import Block, Chosen, Shard, Wanted
