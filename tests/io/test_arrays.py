@@ -22,12 +22,14 @@ from shareboost.io.text import (
     TYPES,
     array_from_plain,
     array_to_plain,
+    from_bytes,
+    to_bytes,
 )
 
 
 def round_trip(array, dtype):
     plain = array_to_plain(array, dtype)
-    plain["base64"] = memoryview(plain["base64"].encode())
+    plain["base64"] = memoryview(plain["base64"])
     return array_from_plain(plain, "array", dtype, array.shape)
 
 
@@ -65,7 +67,7 @@ def test_text_that_is_not_the_base64_of_the_shape_is_refused():
 def test_padding_between_chunks_is_refused():
     array = np.zeros(1 << 18)
     plain = array_to_plain(array, FLOATS)
-    text = bytearray(plain["base64"].encode())
+    text = bytearray(plain["base64"])
     text[(1 << 20) - 2 : 1 << 20] = b"=="
     plain["base64"] = memoryview(bytes(text))
     with pytest.raises(ModelFormatError):
@@ -96,3 +98,26 @@ def test_shapes_without_any_number_are_bounded_too():
         plain = {"dtype": "<f8", "shape": shape, "base64": memoryview(b"")}
         with pytest.raises(ModelFormatError, match="no file has room for"):
             array_from_plain(plain, "array", FLOATS, (None,) * len(shape))
+
+
+def test_texts_that_look_like_arrays_come_back_beside_arrays():
+    texts = [
+        '"base64":7',
+        '"base64":',
+        '\\"base64":0',
+        '{"base64":"AAAA"}',
+        "base64",
+        '\\\\"base64":1',
+    ]
+    array = array_to_plain(np.arange(3), INTEGERS)
+    document = {
+        '"base64":0': texts,
+        "a": array,
+        "b": {text + "!": text for text in texts},
+        "c": array,
+    }
+    read = from_bytes(to_bytes(document))
+    for key in "ac":
+        assert array_from_plain(read.pop(key), key, INTEGERS, (3,)).tolist() == [0, 1, 2]
+        del document[key]
+    assert read == document

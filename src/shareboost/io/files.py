@@ -59,10 +59,8 @@ def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
             file.flush()
             os.fsync(file.fileno())
             file.close()  # before it is moved, as some systems want
-            if overwrite:
-                os.replace(temporary, target)
-            else:
-                _place_new(temporary, target, shown)
+            check_target(path, overwrite)  # a file may have come up meanwhile
+            os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)
@@ -87,7 +85,9 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
     if os.path.isdir(shown):
         raise IsADirectoryError(errno.EISDIR, "Cannot write a file: this is a folder", shown)
     if not overwrite and os.path.lexists(shown):
-        raise _taken(shown)
+        raise FileExistsError(
+            errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
+        )
     if os.path.exists(shown) and not os.path.isfile(shown):
         raise OSError(errno.EINVAL, "Cannot write a file: this is no ordinary file", shown)
     return shown
@@ -116,20 +116,6 @@ def _is_alive(thread: int) -> bool:
     return True
 
 
-def _place_new(temporary: str, target: str, shown: str) -> None:
-    """Move a file to where there is none; one that came up meanwhile stays."""
-    try:
-        os.link(temporary, target)
-    except FileExistsError:
-        raise _taken(shown) from None
-    except OSError:  # a file system without links, where nothing better can be done
-        if os.path.lexists(target):
-            raise _taken(shown) from None
-        os.replace(temporary, target)
-    else:
-        os.unlink(temporary)
-
-
 def _sync_folder(folder: str) -> None:
     """Wait until the names in a folder are on disk, where a system can do that."""
     with suppress(OSError):
@@ -138,9 +124,3 @@ def _sync_folder(folder: str) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _taken(shown: str) -> FileExistsError:
-    return FileExistsError(
-        errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
-    )

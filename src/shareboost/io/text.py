@@ -13,6 +13,8 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Callable
+from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
@@ -44,6 +46,7 @@ NAMES: dict[np.dtype[Any], tuple[str, str]] = {
 MOST_AXES = 4
 
 _ARRAY_KEY = b'"base64"'
+_ARRAY_NUMBER = re.compile(rb'(?<="base64":)\d+')  # as texts never have: they escape their quotes
 _ARRAY_VALUE = re.compile(rb'"base64"[ \t\r\n]*:[ \t\r\n]*(?P<quote>")?')
 
 Document = dict[str, Any]
@@ -56,8 +59,15 @@ class ModelFormatError(ValueError):
 
 def to_bytes(document: Document, format_: str = FORMAT) -> bytes:
     """Return the file of a document: format, version and checksum in the first line."""
-    lines = [f"{json.dumps(key)}:{_dumps(value)}".encode() for key, value in document.items()]
-    rest = b",\n".join(lines) + b"\n}\n"
+    arrays: list[bytes] = []  # put in at the end: the encoder looks at every character
+
+    def number(text: bytes) -> int:
+        arrays.append(text)
+        return len(arrays)
+
+    lines = [f"{_dumps(key)}:{_dumps(value, number)}" for key, value in document.items()]
+    pieces = _ARRAY_NUMBER.split((",\n".join(lines) + "\n}\n").encode())
+    rest = b'"'.join(chain(pieces[:1], *zip(arrays, pieces[1:], strict=True)))
     return first_line(format_, zlib.crc32(rest)) + rest
 
 
@@ -112,7 +122,7 @@ def array_to_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> dict[str, Any]:
     return {
         "dtype": dtype.str,
         "shape": list(np.shape(array)),
-        "base64": base64.b64encode(exact.data).decode("ascii"),
+        "base64": base64.b64encode(exact.data),
     }
 
 
@@ -194,8 +204,8 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _dumps(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+def _dumps(value: Any, number: Callable[[bytes], int] | None = None) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=number)
 
 
 def _without_arrays(content: bytes) -> tuple[str, list[memoryview | None]]:
