@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..penalties import Weights
 from ..rows import Rows, may_overflow
-from ..solvers import Refit
+
+if TYPE_CHECKING:
+    from ..penalties import Weights
+    from ..solvers import Refit
 
 # A column is spanned by the chosen ones if they leave less of it than this share of the terms it is
 # explained by, or than so many units of their rounding.
