@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .frames import pandas_for
-from .model import ModelPath, Step
-from .pools import Features
+from .arrays import pandas_for
+from .model import ModelPath
 from .solvers import Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .model import Step
+    from .pools import Features
     from .predictor import Predictor
     from .rows import Rows
 

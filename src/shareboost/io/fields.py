@@ -169,13 +169,6 @@ class Fields:
             raise ModelFormatError(f"{self.named(key)} takes bytes of 0 and 1")
         return array.astype(bool)
 
-    def labels(self, key: str, least: int = 0) -> NDArray[Any]:
-        """Return labels; at least so many, no two alike and in rising order, where that is > 0."""
-        labels = labels_from_plain(self[key], self.named(key))
-        if least:
-            check_sorted(labels, self.named(key), least)
-        return labels
-
 
 def any_twice(integers: NDArray[np.integer]) -> bool:
     """Return whether an integer comes twice."""
@@ -227,8 +220,8 @@ def labels_to_plain(labels: NDArray[Any], name: str) -> dict[str, Any]:
     return {"dtype": dtype.str, "values": values}
 
 
-def labels_from_plain(value: Any, name: str) -> NDArray[Any]:
-    """Return the labels, (n,)."""
+def labels_from_plain(value: Any, name: str, least: int = 0) -> NDArray[Any]:
+    """Return the labels, (n,): where ``least`` > 0 at least so many, unlike and in rising order."""
     fields = Fields(value, name, ("dtype", "values"))
     text = fields["dtype"]
     if not isinstance(text, str) or _TYPES.fullmatch(text) is None:
@@ -247,20 +240,21 @@ def labels_from_plain(value: Any, name: str) -> NDArray[Any]:
     if dtype.kind == "U" and dtype.itemsize // 4 * len(values) > MOST_CHARACTERS:
         raise ModelFormatError(f"{name} takes at most {MOST_CHARACTERS:,} characters")
     if dtype.kind in "mM":
-        return np.array(values, dtype=np.int64).view(dtype.newbyteorder("=")).astype(dtype)
-    return np.array(values, dtype=dtype)
-
-
-def check_sorted(labels: NDArray[Any], name: str, least: int) -> None:
-    """Raise where labels are not unlike and in rising order, or too few."""
-    try:
-        rising = bool((labels[:-1] < labels[1:]).all())
-    except TypeError:  # text beside numbers
-        rising = False
-    if not rising or labels.size < least:
+        labels = np.array(values, dtype=np.int64).view(dtype.newbyteorder("=")).astype(dtype)
+    else:
+        labels = np.array(values, dtype=dtype)
+    if least and not (labels.size >= least and _rising(labels)):
         raise ModelFormatError(
             f"{name} takes at least {least} labels, no two alike and in rising order"
         )
+    return labels
+
+
+def _rising(labels: NDArray[Any]) -> bool:
+    try:
+        return bool((labels[:-1] < labels[1:]).all())
+    except TypeError:  # text beside numbers
+        return False
 
 
 def _plain(label: Any) -> Any:

@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..input_columns import columns_read
+from ..input_columns import NumberedNames, columns_read
 from ..model import Model
-from ..numbered_names import NumberedNames
 from ..path import Path, PathOfOne, alone, training_of
 from .features import features_from_plain, features_to_plain, schemas
-from .fields import Fields, checked_text, labels_to_plain
+from .fields import Fields, checked_text, labels_from_plain, labels_to_plain
 from .files import write_whole
 from .parameters import PENALTIES, POOLS, parameters_from_plain, parameters_to_plain
 from .paths import path_from_plain, path_to_plain
@@ -269,8 +268,8 @@ def _fitted(fields: Fields) -> dict[str, Any]:
     fields.text("written_by")
     fields.texts("left_out")
     n_inputs, names, levels = _inputs(fields["inputs"])
-    classes = fields.labels("classes", least=2)
-    groups = fields.optional("groups", lambda key: fields.labels(key, least=1))
+    classes = labels_from_plain(fields["classes"], "classes", least=2)
+    groups = fields.optional("groups", lambda key: labels_from_plain(fields[key], key, least=1))
     features = features_from_plain(fields["features"], "features", n_inputs)
     told = Fields(fields["model"], "model", MODEL_KEYS)
     chosen = features.take(told.unlike("chosen", features.ids.size - 1))
