@@ -17,7 +17,6 @@ import numpy as np
 
 from ..path import Path, PathOfOne
 from ..pools import Pool
-from .features import MOST_ATOMS
 from .fields import Fields
 from .files import check_target, remove_leftovers, whole_file
 from .paths import digests_from_plain, path_from_plain, path_to_plain
@@ -182,12 +181,12 @@ class Checkpoint:
 def _path_of(document: Document, pool: Pool, n_classes: int) -> Path:
     """Return the path in a document, among the atoms of a pool fitted as then."""
     fields = Fields(document, "", KEYS)
-    features = pool.features(fields.unlike("atoms", pool.n_atoms_ - 1, MOST_ATOMS))
+    features = pool.features(fields.unlike("atoms", pool.n_atoms_ - 1, most=math.inf))
     path = path_from_plain(
         fields["path"],
         features,
         n_classes,
-        most_atoms=math.inf,
+        limited=False,
         centers=fields.floats("centers", (features.n_columns,)),
         scales=fields.positive("scales", (features.n_columns,)),
     )

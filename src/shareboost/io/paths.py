@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -53,15 +54,12 @@ def path_to_plain(path: Path, only: Round | None = None) -> dict[str, Any]:
 
 
 def path_from_plain(
-    value: Any,
-    features: Features,
-    n_classes: int,
-    most_atoms: float = MOST_INTEGERS,
-    **about: Any,
+    value: Any, features: Features, n_classes: int, limited: bool = True, **about: Any
 ) -> Path:
     """Return a path of these features: whole, or of one model without its weights.
 
-    ``most_atoms`` limits the atoms of all rounds together; ``about`` are other fields of the path.
+    ``limited`` tells whether there may be only so many rounds; ``about`` are other fields of the
+    path.
     """
     fields = Fields(value, "path", PATH_KEYS)
     about |= {
@@ -71,7 +69,7 @@ def path_from_plain(
         "stop_reason": fields.optional("stop_reason", lambda k: fields.one_of(k, STOP_REASONS)),
         "shaped_by": digests_from_plain(fields["shaped_by"], "path.shaped_by"),
     }
-    rounds = _rounds_from_plain(fields["rounds"], features, about["n_atoms"], most_atoms)
+    rounds = _rounds_from_plain(fields["rounds"], features, about["n_atoms"], limited)
     finished = fields.flag("finished")
     if not fields.flag("whole"):
         if len(rounds) != 1 or finished or rounds[0].plain or fields["weights"] is not None:
@@ -132,7 +130,7 @@ def _rounds_to_plain(rounds: list[Round]) -> dict[str, Any]:
 
 
 def _rounds_from_plain(
-    value: Any, features: Features, pool_size: int, most_atoms: float
+    value: Any, features: Features, pool_size: int, limited: bool
 ) -> list[Round]:
     """Return rounds without weights, each with the one without swaps beside it.
 
@@ -141,7 +139,7 @@ def _rounds_from_plain(
     fields = Fields(value, "path.rounds", ROUND_KEYS)
     atom = fields.integers("atom", None, -1, pool_size - 1)
     n = atom.size
-    if n > MOST_ROUNDS:
+    if limited and n > MOST_ROUNDS:
         raise ModelFormatError(f"path.rounds has {n} rounds: at most {MOST_ROUNDS:,}")
     has_plain = fields.flags("has_plain", n)
     n_main = n - int(has_plain.sum())
@@ -154,8 +152,9 @@ def _rounds_from_plain(
     advice = fields.integers("advice", n, 0, len(advices) - 1).tolist()
     iterations = fields.integers("iterations", n).tolist()
     fell_back = fields.flags("fell_back", n).tolist()
-    atoms = _atoms(fields, n, n_main, features, pool_size, most_atoms)
-    swaps = _swaps(fields, n, pool_size)
+    most = MOST_INTEGERS if limited else math.inf
+    atoms = _atoms(fields, n, n_main, features, pool_size, most)
+    swaps = _swaps(fields, n, pool_size, MOST_SWAPS if limited else math.inf)
     every = []
     for i in range(n):
         told = {key: values[i] for key, values in numbers.items()}
@@ -202,12 +201,14 @@ def _atoms(
     ]
 
 
-def _swaps(fields: Fields, n: int, pool_size: int) -> list[tuple[tuple[int, int], ...]]:
+def _swaps(
+    fields: Fields, n: int, pool_size: int, most: float
+) -> list[tuple[tuple[int, int], ...]]:
     """Return the exchanges of each round, (out, in)."""
     swaps = array_from_plain(fields["swaps"], fields.named("swaps"), INTEGERS, (None, 2))
-    if len(swaps) > MOST_SWAPS or swaps.min(initial=0) < 0 or swaps.max(initial=0) >= pool_size:
+    if len(swaps) > most or swaps.min(initial=0) < 0 or swaps.max(initial=0) >= pool_size:
         raise ModelFormatError(
-            f"{fields.named('swaps')} takes up to {MOST_SWAPS:,} pairs of integers from 0 to "
+            f"{fields.named('swaps')} takes up to {most:,} pairs of integers from 0 to "
             f"{pool_size - 1}"
         )
     stops = _stops(fields, "n_swaps", n, len(swaps))
