@@ -35,7 +35,7 @@ test-random: .venv/installed-test
 
 # Fits, pools and tables with the oldest versions that are allowed, in an environment of their own.
 OLDEST := tests/test_classifier.py tests/test_input.py tests/test_threads.py tests/kernels \
-	tests/pools tests/command/tables tests/command/test_fit.py tests/command/test_predict.py
+	tests/pools tests/cli/tables tests/cli/test_fit.py tests/cli/test_predict.py
 
 test-oldest: export NUMBA_CACHE_DIR := $(abspath .venv/oldest/cache)
 test-oldest: .venv/installed-oldest
