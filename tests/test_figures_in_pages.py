@@ -124,7 +124,9 @@ def test_what_a_page_of_results_says_is_in_its_tables(page):
 
 def test_every_page_with_a_table_of_measurements_says_how_they_came_about():
     """By which revision, on which processor and when: each table's page, at least once."""
-    pages = [page for page in RESULTS if measured_lines(page.read_text())]
+    # The decimal fractions of reliability.md are versions of packages.
+    measured = (page for page in RESULTS if measured_lines(page.read_text()))
+    pages = [page for page in measured if page.name != "reliability.md"]
     assert {"benchmarks.md", "gpu.md", "scaling.md", "rivals.md", "export.md"} < {
         page.name for page in pages
     }
