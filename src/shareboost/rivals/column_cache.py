@@ -13,6 +13,7 @@ from ..rows import Block, Rows, may_overflow
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
+Places = NDArray[np.intp]
 
 
 class HeldColumns:
@@ -24,8 +25,9 @@ class HeldColumns:
     def __init__(self, rows: Rows):
         self.rows = rows
         self.units: dict[int, tuple[Vector, Vector]] = {}  # centres and scales, of all met so far
-        self._columns = [np.ones((int(rows.intercept), block.y.size)) for block in rows.blocks]
-        self._places: dict[int, NDArray[np.intp]] = {}  # of the atoms' columns
+        self.free = int(rows.intercept)
+        self._columns = [np.ones((self.free, block.y.size)) for block in rows.blocks]
+        self._places: dict[int, Places] = {}  # of the atoms' columns
         self._widths: dict[int, int] = {}  # of all atoms that were asked for
 
     @property
@@ -40,30 +42,30 @@ class HeldColumns:
                 self._widths[atom] = self.rows.pool.scales(atom).size
         return [self._widths[atom] for atom in atoms]
 
-    def starts(self, atoms: Sequence[int]) -> NDArray[np.intp]:
+    def starts(self, atoms: Sequence[int]) -> Places:
         """Return where the weights of each atom start, after the intercept's."""
         return np.cumsum([0, *self.widths(atoms)])[:-1].astype(np.intp)
 
     def hold(self, atoms: Sequence[int]) -> None:
         """Hold these atoms and no others, in that order."""
-        places, stop = {}, self._free
+        places, stop = {}, self.free
         for atom, width in zip(atoms, self.widths(atoms), strict=True):
             start, stop = stop, stop + width
             places[atom] = np.arange(start, stop)
         new = [atom for atom in atoms if atom not in self._places]
         kept = [atom for atom in atoms if atom in self._places]
-        fresh = self._computed(new)
-        sources = self._index(kept, self._places)
-        targets, own = self._index(kept, places), self._index(new, places)[self._free :]
+        sources, targets = self._index(kept, self._places), self._index(kept, places)
+        places_of_new = self._index(new, places)[self.free :]
 
         def merged(pair: tuple[Matrix, Matrix]) -> Matrix:
             old, added = pair
             columns = np.empty((stop, old.shape[1]))
             columns[targets] = old[sources]
-            columns[own] = added
+            columns[places_of_new] = added
             return columns
 
-        self._columns = list(self.rows.map(merged, zip(self._columns, fresh, strict=True)))
+        pairs = zip(self._columns, self._computed(new), strict=True)
+        self._columns = list(self.rows.map(merged, pairs))
         self._places = places
 
     def on(self, atoms: Sequence[int], loss: Loss) -> LossOnColumns:
@@ -74,19 +76,15 @@ class HeldColumns:
             columns = list(self.rows.map(lambda held: held[index], columns))
         return LossOnColumns(self.rows, loss, columns, self.starts(atoms))
 
-    @property
-    def _free(self) -> int:
-        return int(self.rows.intercept)
-
-    def _index(self, atoms: Sequence[int], places: dict[int, NDArray[np.intp]]) -> NDArray[np.intp]:
+    def _index(self, atoms: Sequence[int], places: dict[int, Places]) -> Places:
         """Return the places of the constant column and of some atoms' columns."""
-        return np.concatenate([np.arange(self._free), *(places[atom] for atom in atoms)])
+        return np.concatenate([np.arange(self.free), *(places[atom] for atom in atoms)])
 
     def _computed(self, atoms: list[int]) -> list[Matrix]:
         """Return the columns of atoms that are not held, (columns, n) of each block."""
         rows, pool = self.rows, self.rows.pool
         scales = [pool.scales(atom) for atom in atoms]
-        edges = np.cumsum([0, *(own.size for own in scales)])
+        edges = np.cumsum([0, *self.widths(atoms)])
         ranges = list(zip(atoms, edges[:-1].tolist(), edges[1:].tolist(), strict=True))
 
         def raw(block: Block) -> tuple[Matrix, Vector]:
@@ -95,17 +93,17 @@ class HeldColumns:
                 columns[start:stop] = pool.columns(block.data, atom)
             return columns, columns @ block.weight
 
-        found = list(rows.map(raw, rows.blocks))
+        columns_and_sums = list(rows.map(raw, rows.blocks))
         centers = np.zeros(edges[-1])
         if rows.intercept:
-            centers = sum((total for _, total in found), centers) / rows.total_weight
+            centers = sum((sums for _, sums in columns_and_sums), centers) / rows.total_weight
         units = np.concatenate([np.empty(0), *scales])
         for atom, start, stop in ranges:
             self.units[atom] = centers[start:stop], units[start:stop]
-        for columns, _ in found:
+        for columns, _ in columns_and_sums:
             columns -= centers[:, None]
             columns /= units[:, None]
-        return [columns for columns, _ in found]
+        return [columns for columns, _ in columns_and_sums]
 
 
 class Point(NamedTuple):
@@ -124,7 +122,7 @@ class LossOnColumns:
     no product with the columns.
     """
 
-    def __init__(self, rows: Rows, loss: Loss, columns: list[Matrix], starts: NDArray[np.intp]):
+    def __init__(self, rows: Rows, loss: Loss, columns: list[Matrix], starts: Places):
         self.rows = rows
         self.loss = loss
         self.columns = columns  # (intercept + c, n) of each block
@@ -172,11 +170,9 @@ class LossOnColumns:
     def _point(self, weights: Matrix, scores: list[Matrix]) -> Point:
         @may_overflow
         def part(pair: tuple[Block, Matrix]) -> tuple[float, Matrix]:
-            block, own = pair
-            residual = own.copy()
-            value = self.loss.value_and_residual(residual, block.y, block.weight)
-            return value, residual
+            block, residual = pair[0], pair[1].copy()
+            return self.loss.value_and_residual(residual, block.y, block.weight), residual
 
         parts = list(self.rows.map(part, zip(self.rows.blocks, scores, strict=True)))
-        total = sum(value for value, _ in parts) / self.rows.total_weight
-        return Point(weights, scores, [residual for _, residual in parts], total)
+        loss = sum(value for value, _ in parts) / self.rows.total_weight
+        return Point(weights, scores, [residual for _, residual in parts], loss)

@@ -1,8 +1,10 @@
-"""Mixed norms as a scikit-learn classifier, eq. (5) of the paper."""
+"""Mixed norms, eq. (5) of the paper: one alpha after the other, each from the minimum before."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,19 +12,170 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..classifier import ShareBoostClassifier
-from ..dataset import Sample
-from ..losses import LogisticLoss
+from ..losses import LogisticLoss, Loss
+from ..path import StopReason
+from ..penalties import Frobenius
 from ..pools import Pool
-from ..pools.by_name import new_pool
-from .base import Rival
-from .norm_path import NormPath, Plan
-from .norms import NORMS
+from ..rows import Rows
+from ..solvers import Refit, Status
+from .active_atoms import ActiveAtoms, Minimum
+from .base import Engine, Matrix, Rival, StoredStep, Vector, and_others
+from .proximal import NORMS
 
 # Every alpha takes passes over all atoms, and numbers for each of them.
 MOST_ATOMS = 1_000_000
 
+# Where the next alpha of a path would use too many features, so many are tried between.
+BISECTIONS = 10
+
+# The refit without the norm ends at this gradient, as a run of ShareBoost does by default. A
+# Frobenius penalty too small to be felt settles what the data leave open.
+REFIT_TOL, LEAST_REFIT_ALPHA = 1e-5, 1e-9
+
 # Parameters that mean what they mean in ShareBoost.
 SHARED = ("pool", "margin", "fit_intercept", "class_weight", "verbose")
+
+
+class Debias:
+    """Weights that no norm shrinks, of the atoms of one minimum after the other."""
+
+    def __init__(self, rows: Rows, loss: Loss, alpha: float, max_iter: int):
+        self.rows = rows
+        self.late: Status | None = None  # the last refit that ended above its tolerance
+        self._refit = Refit(loss, Frobenius(), max(alpha, LEAST_REFIT_ALPHA), "lbfgs", max_iter)
+        self._last: tuple[Matrix, float] | None = None
+
+    def refit(self, minimum: Minimum) -> tuple[Matrix, float, int]:
+        """Return the weights in the order of the rows' atoms, the loss and the iterations.
+
+        They are sought from the minimum's; the same atoms have the same ones again.
+        """
+        rows, wanted, held = self.rows, set(minimum.atoms.tolist()), set(self.rows.atoms)
+        if self._last is not None and wanted == held:
+            return *self._last, 0
+        for place in reversed(range(len(rows.chosen))):
+            if rows.chosen[place].atom not in wanted:
+                rows.remove(place)
+        for atom in minimum.atoms.tolist():
+            if atom not in held:
+                rows.append(atom)
+        W, status = self._refit(rows, self._start(minimum), REFIT_TOL)
+        if not status.converged:
+            self.late = status
+        self._last = W, status.loss
+        return W, status.loss, status.iterations
+
+    def _start(self, minimum: Minimum) -> Matrix:
+        """Return the minimum's weights in the order of the rows' columns."""
+        first, atoms = int(self.rows.intercept), minimum.atoms.tolist()
+        widths = {chosen.atom: chosen.scales.size for chosen in self.rows.chosen}
+        edges = np.cumsum([first, *(widths[atom] for atom in atoms)])
+        weights = dict(zip(atoms, np.split(minimum.weights, edges)[1:], strict=False))
+        return np.concatenate([minimum.weights[:first], *(weights[a] for a in self.rows.atoms)]).T
+
+
+class NormPath(Engine):
+    """A run over falling weights of the norm."""
+
+    rival: MixedNormClassifier
+
+    def __init__(self, rival: MixedNormClassifier, *run: Any):
+        super().__init__(rival, *run)
+        if self.pool.n_atoms_ >= MOST_ATOMS:
+            raise ValueError(
+                f"pool has {self.pool.n_atoms_} features here: MixedNormClassifier takes fewer "
+                f"than {MOST_ATOMS}. ShareBoostClassifier takes any number."
+            )
+        self.pool = self.pool.widen()
+        self._given = rival._alphas()
+        self.n_steps = self._given if isinstance(self._given, int) else 1 + self._given.size
+        most = rival.n_features if rival.alpha is None else None
+        self._most: float = np.inf if most is None else most
+        self._late: list[Minimum] = []
+        self._most_used = 0
+
+    def steps(self) -> Iterator[StoredStep]:
+        """Yield the intercept alone, for the least alpha that needs no feature, then the path."""
+        clf, loss = self.rival, LogisticLoss(self.rival.margin)
+        with Rows(*self.sample[:3], self.pool, self.n_classes, self.intercept) as rows:
+            self._started = perf_counter()
+            problem = ActiveAtoms(rows, loss, NORMS[clf.norm], clf.tol, clf.max_iter)
+            self._problem, self.units = problem, problem.held.units
+            self._debias: Debias | None = None
+            if clf.refit:
+                self._debias = Debias(rows.twin(), loss, clf.refit_alpha, clf.max_iter)
+            minimum = problem.without_atoms()
+            yield self._step(minimum)
+            self.stop_reason = StopReason.LAST_ALPHA if minimum.alpha > 0 else StopReason.EXHAUSTED
+            for alpha in self._alphas(minimum.alpha).tolist():
+                following = problem.at(alpha, minimum)
+                if following.atoms.size > self._most:
+                    self.stop_reason = StopReason.N_FEATURES
+                    yield from map(self._step, self._between(minimum, following))
+                    break
+                minimum = following
+                yield self._step(minimum)
+            self._tell_trouble()
+
+    def _alphas(self, first: float) -> Vector:
+        """Return the weights of the norm that follow the first, that of no feature."""
+        if first == 0.0:  # no atom varies
+            return np.empty(0)
+        if isinstance(self._given, int):
+            return first * np.geomspace(1.0, self.rival.path_ratio, self._given)[1:]
+        return self._given
+
+    def _between(self, enough: Minimum, more: Minimum) -> Iterator[Minimum]:
+        """Yield minima that come nearer to as many features as allowed, between two others."""
+        if not isinstance(self._given, int):
+            return
+        for _ in range(BISECTIONS):
+            if enough.atoms.size == self._most:
+                return
+            middle = self._problem.at(float(np.sqrt(enough.alpha * more.alpha)), enough)
+            if middle.atoms.size > self._most:
+                more = middle
+            else:
+                enough = middle
+                yield enough
+
+    def _step(self, minimum: Minimum) -> StoredStep:
+        """Return the step of a minimum, its weights refit where asked for."""
+        self._most_used = max(self._most_used, minimum.atoms.size)
+        if not minimum.violation <= self._problem.tol:
+            self._late.append(minimum)
+        atoms, W, loss = tuple(minimum.atoms.tolist()), minimum.weights.T, minimum.loss
+        iterations = minimum.iterations
+        if self._debias is not None:
+            W, loss, more = self._debias.refit(minimum)
+            atoms, iterations = self._debias.rows.atoms, iterations + more
+        details = {"alpha": minimum.alpha, "norm": minimum.size, "violation": minimum.violation}
+        seconds = perf_counter() - self._started
+        return StoredStep(atoms, W, loss, seconds, iterations, details)
+
+    def _tell_trouble(self) -> None:
+        """Tell what of the path is not as it was asked for, and what to change."""
+        clf, told = self.rival, []
+        if self._late:
+            late = self._late[-1]
+            told.append(
+                f"The minimum for alpha={late.alpha:.3g} misses its conditions by "
+                f"{late.violation:.2g}, where {self._problem.tol:.2g} was asked "
+                f"for.{and_others(self._late)} Raise max_iter={clf.max_iter} or tol, or end the "
+                "path at a larger alpha."
+            )
+        if self.stop_reason is StopReason.N_FEATURES and not self._most_used:
+            told.append(
+                "The first minimum that uses any features uses more than "
+                f"n_features={clf.n_features}: the classifier uses none. Give larger alphas, or "
+                "allow more features."
+            )
+        if self._debias is not None and (refit := self._debias.late) is not None:
+            told.append(
+                f"A refit without the norm ended with a gradient of {refit.gradient:.2g} where "
+                f"{refit.tolerance:.2g} was asked for. {refit.advice}"
+            )
+        self.trouble = " ".join(told) or None
 
 
 class MixedNormClassifier(Rival):
@@ -73,25 +226,17 @@ class MixedNormClassifier(Rival):
     max_iter : int, default=10000
         The most iterations of one search for a minimum; of an alpha there may be a few, as
         features join.
-    margin, fit_intercept, class_weight
+    margin, fit_intercept, class_weight, verbose
         As in ``ShareBoostClassifier``. With ``margin=0`` the loss is that of multinomial
         logistic regression. The intercept is not penalised.
-    verbose : int, default=0
-        1 shows a progress bar with the loss.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape ``(n_classes, n_features_in_)`` or ``(1, n_features_in_)``
-        Weights of the columns of X, zero for those that are not read, such that
-        ``X @ coef_.T + intercept_`` is ``decision_function(X)``. Two classes have one row. Only
-        where the features are columns of X.
-    intercept_ : ndarray of shape (n_classes,) or (1,)
+    classes_, coef_, intercept_, feature_importances_, columns_, n_features_in_, feature_names_in_
+        As in ``ShareBoostClassifier``.
     weights_ : ndarray of shape (n_classes, n_selected_columns)
         Weights of the features in use, in the order of ``selected_`` and the units of X. Two
         classes have two rows.
-    feature_importances_ : ndarray of shape ``(n_features_in_,)``
-        Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The features that have weights.
     path_ : RivalPath
@@ -100,15 +245,10 @@ class MixedNormClassifier(Rival):
         ``to_frame()``, which tells also ``alpha``, the ``norm`` of the minimiser, before any
         refit, and the ``violation`` of its conditions. The number of features need not rise
         from one alpha to the next.
-    columns_ : ndarray
-        The columns of X that the classifier reads, in order.
     cost_ : float
         Its number of features.
     n_iter_ : int
         Iterations for the whole path.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Where X had string column names.
 
     Notes
     -----
@@ -137,6 +277,7 @@ class MixedNormClassifier(Rival):
     ['alcohol', 'od280/od315_of_diluted_wines', 'proline']
     """
 
+    _engine = NormPath
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "norm": [StrOptions(set(NORMS))],
         "alpha": [Interval(Real, 0, np.inf, closed="neither"), None],
@@ -185,29 +326,8 @@ class MixedNormClassifier(Rival):
         self.class_weight = class_weight
         self.verbose = verbose
 
-    def _new_pool(self) -> Pool:
-        return new_pool(self.pool)
-
     def _check(self, n_classes: int) -> None:
         self._alphas()
-
-    def _engine(self, sample: Sample, pool: Pool, n_classes: int) -> NormPath:
-        if pool.n_atoms_ >= MOST_ATOMS:
-            raise ValueError(
-                f"pool has {pool.n_atoms_} features here: MixedNormClassifier takes fewer than "
-                f"{MOST_ATOMS}. ShareBoostClassifier takes any number."
-            )
-        plan = Plan(
-            loss=LogisticLoss(self.margin),
-            norm=NORMS[self.norm],
-            alphas=self._alphas(),
-            ratio=self.path_ratio,
-            most=np.inf if self.n_features is None or self.alpha is not None else self.n_features,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            refit=self.refit_alpha if self.refit else None,
-        )
-        return NormPath(sample, pool.widen(), n_classes, self.fit_intercept, plan)
 
     def _alphas(self) -> NDArray[np.float64] | int:
         """Return the weights of the norm, falling, or how many of them."""

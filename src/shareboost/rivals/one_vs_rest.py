@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,38 +14,185 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..algorithm import Run, Stopping
 from ..classifier import ShareBoostClassifier
-from ..dataset import Sample
-from ..losses import BinaryLogisticLoss
+from ..losses import BinaryLogisticLoss, Labels
+from ..path import Round, StopReason
 from ..penalties import PENALTIES, Penalty
 from ..pools import Pool
-from ..pools.by_name import new_pool
 from ..rows import Rows
 from ..selection.pricing import Terms
-from ..selection.rules import Selector
+from ..selection.rules import Choice, Selector, contending
 from ..solvers import Refit
-from .base import Rival
-from .ovr_path import SPENDS, ClassTurns
+from .base import Engine, Matrix, Rival, StoredStep, and_others
+
+# Whose turn it is: that of the class with the best feature, or of one class after the other.
+SPENDS = ("largest", "in_turn")
 
 # Parameters that mean for one class what they mean in ShareBoost for all.
 SHARED = (
-    "pool",
-    "rule",
-    "shortlist",
-    "penalty",
-    "alpha",
-    "solver",
-    "tol",
-    "refit_tol",
-    "max_iter",
-    "margin",
-    "fit_intercept",
-    "class_weight",
-    "verbose",
+    *("pool", "rule", "shortlist", "penalty", "alpha", "solver", "tol", "refit_tol", "max_iter"),
+    *("margin", "fit_intercept", "class_weight", "verbose"),
 )
 
 
+class OneClass:
+    """One class against the rest: its last round, and what it would choose next."""
+
+    def __init__(self, run: Run):
+        self.run = run
+        self.next: Choice | StopReason = StopReason.NO_GAIN  # until it has looked
+        self.iterations = 0  # of all its refits so far
+        self.late: list[Round] = []  # whose refits ended above their tolerance
+        self._take(run.start())
+
+    def look(self) -> None:
+        """Choose what to add next."""
+        self.next, last = self.run.choose(self.last)
+        if last is not self.last:
+            self._take(last)
+
+    def add(self, choice: Choice) -> None:
+        """Add an atom, refit the weights and look again."""
+        self._take(self.run.round_after(self.last, choice))
+        self.look()
+
+    def finish(self) -> None:
+        """Refit the weights as those of a last round."""
+        if self.last.atoms:  # the start is refit so far already
+            self._take(self.run.finished(self.last)[1])
+
+    def _take(self, round_: Round) -> None:
+        self.last = round_
+        self.iterations += round_.status.iterations
+        if not round_.status.converged:
+            self.late.append(round_)
+
+    @property
+    def score(self) -> float:
+        """Of what it would add; -inf where there is nothing."""
+        return self.next.score if isinstance(self.next, Choice) else -np.inf
+
+
+class OvrPath(Engine):
+    """A run on the binary problem of every class, one atom of one class per step.
+
+    The rows are encoded once. Classes know nothing of each other: a step changes the weights
+    and the next choice of one of them only.
+    """
+
+    rival: OneVsRestGreedyClassifier
+
+    def steps(self) -> Iterator[StoredStep]:
+        """Yield the intercepts alone, then the classifier after every turn."""
+        clf, (X, y, weight, *_) = self.rival, self.sample
+        penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
+        loss = BinaryLogisticLoss(clf.margin)
+        refit = Refit(loss, penalty, clf.alpha, clf.solver, clf.max_iter)
+        stopping = Stopping(clf.n_features, clf.tol, clf.refit_tol)
+        terms = Terms(np.ones(self.pool.n_atoms_))
+
+        def one_class(rows: Rows) -> OneClass:
+            selector = Selector(rows, terms, clf.rule, clf.shortlist)
+            return OneClass(Run(rows, refit, stopping, selector))
+
+        labels = ((y == q).astype(np.intp) for q in range(self.n_classes))
+        with Rows(X, next(labels), weight, self.pool, 1, self.intercept) as first:
+            self._started, self._counted = perf_counter(), 0
+            rows = [first, *(relabelled(first, of_class) for of_class in labels)]
+            self._classes = [one_class(of_class) for of_class in rows]
+            step = self._step(-1, -1, np.nan)
+            yield step
+            for one in self._classes:
+                one.look()
+            turn = self._turn(step)
+            while turn is not None:
+                step = self._after(*turn)
+                turn = self._turn(step)
+                yield from [step] if turn is not None else self._finish(step)
+            self._tell_trouble()
+
+    def _tell_trouble(self) -> None:
+        """Tell which refits ended above their tolerance, and what to change."""
+        late = [(q, round_) for q, one in enumerate(self._classes) for round_ in one.late]
+        if late:
+            q, round_ = late[-1]
+            status = round_.status
+            self.trouble = (
+                f"The refit of class {q}, by its place in classes_, with {len(round_.atoms)} "
+                f"features ended with a gradient of {status.gradient:.2g} where "
+                f"{status.tolerance:.2g} was asked for.{and_others(late)} {status.advice}"
+            )
+
+    def _turn(self, step: StoredStep) -> tuple[int, Choice] | None:
+        """Return which class adds what after the step; None, and say why, where it is the last."""
+        scores = np.array([one.score for one in self._classes])
+        if np.isneginf(scores).all():
+            gainless = any(one.next is StopReason.NO_GAIN for one in self._classes)
+            self.stop_reason = StopReason.NO_GAIN if gainless else StopReason.EXHAUSTED
+            return None
+        if self.rival.spend == "largest":
+            q = int(contending(scores, self.pool.rounding)[0])
+        else:
+            after = np.roll(np.arange(self.n_classes), -1 - step.details["class"])
+            q = int(after[scores[after] > -np.inf][0])
+        choice = self._classes[q].next
+        assert isinstance(choice, Choice)
+        if len(self.units) >= self.rival.n_features and choice.atom not in self.units:
+            self.stop_reason = StopReason.N_FEATURES
+            return None
+        return q, choice
+
+    def _after(self, q: int, choice: Choice) -> StoredStep:
+        """Return the step in which a class adds an atom."""
+        one = self._classes[q]
+        one.add(choice)
+        chosen = one.run.rows.chosen[-1]
+        self.units.setdefault(choice.atom, (chosen.centers, chosen.scales))
+        return self._step(q, choice.atom, choice.score)
+
+    def _finish(self, step: StoredStep) -> Iterator[StoredStep]:
+        """Yield the last step, the weights of all classes refit tightly."""
+        try:
+            for one in self._classes:
+                one.finish()
+        except KeyboardInterrupt:
+            yield step
+            raise
+        self._counted -= step.iterations
+        yield self._step(*step.details.values())
+
+    def _step(self, class_: int, atom: int, score: float) -> StoredStep:
+        """Return the step in which a class, -1 for none, has added an atom."""
+        iterations = sum(one.iterations for one in self._classes)
+        before, self._counted = self._counted, iterations
+        loss = float(np.mean([one.last.loss for one in self._classes]))
+        seconds = perf_counter() - self._started
+        details = {"class": class_, "atom": atom, "score": score}
+        atoms = tuple(self.units)
+        return StoredStep(atoms, self._weights(), loss, seconds, iterations - before, details)
+
+    def _weights(self) -> Matrix:
+        """Return the weights of all classes, zero where one has no use for an atom."""
+        first = int(self.intercept)
+        edges = np.cumsum([first, *(scales.size for _, scales in self.units.values())])
+        columns = dict(zip(self.units, map(np.arange, edges[:-1], edges[1:]), strict=True))
+        W = np.zeros((self.n_classes, edges[-1]))
+        for row, one in zip(W, self._classes, strict=True):
+            used = [np.arange(first), *(columns[atom] for atom in one.last.atoms)]
+            row[np.concatenate(used)] = one.last.W[0]
+        return W
+
+
+def relabelled(rows: Rows, y: Labels) -> Rows:
+    """Return the same rows, encoded once, with other labels and nothing chosen."""
+    twin = rows.twin()
+    edges = np.cumsum([block.y.size for block in twin.blocks])
+    for block, labels in zip(twin.blocks, np.split(y, edges[:-1]), strict=True):
+        block.y = labels
+    return twin
+
+
 class OneVsRestGreedyClassifier(Rival):
-    """A classifier of one greedy binary classifier a class, each with features of its own.
+    """A classifier of one greedy binary classifier per class, each with features of its own.
 
     Every class against the rest is a binary problem. Its logistic loss is minimised by the
     algorithm of ``ShareBoostClassifier``: choose the best feature by the ``rule``, refit the
@@ -68,28 +217,19 @@ class OneVsRestGreedyClassifier(Rival):
         As in ``ShareBoostClassifier``, for the weights of every class on their own. So
         ``alpha`` weighs the penalty of a class against its binary average loss. Class weights
         are weights of rows, in the problems of all classes.
-    tol : float, default=1e-4
-        A class has nothing to gain once no feature has a gradient above ``tol``. The last
-        refits end when every feature is below ``tol / 10``.
-    refit_tol : float, default=0.05
-        The refit of a step ends once the gradient of every feature of the class is below this
-        fraction of the one that the step's feature had when it was chosen.
+    tol, refit_tol : float, default=1e-4, 0.05
+        As in ``ShareBoostClassifier``, for the gradients of one class: one has nothing to gain
+        once no feature has a gradient above ``tol``.
     verbose : int, default=0
         1 shows a progress bar with the loss.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-    coef_ : ndarray of shape ``(n_classes, n_features_in_)`` or ``(1, n_features_in_)``
-        Weights of the columns of X, zero for those that are not read, such that
-        ``X @ coef_.T + intercept_`` is ``decision_function(X)``. Two classes have one row. Only
-        where the features are columns of X.
-    intercept_ : ndarray of shape (n_classes,) or (1,)
+    classes_, coef_, intercept_, feature_importances_, columns_, n_features_in_, feature_names_in_
+        As in ``ShareBoostClassifier``.
     weights_ : ndarray of shape (n_classes, n_columns)
         Weights of the features' columns, in the order of ``selected_`` and the units of X;
         zero where a class does not use a feature. Two classes have two rows.
-    feature_importances_ : ndarray of shape ``(n_features_in_,)``
-        Share of each column of X in the scaled weights, for features of any pool; sums to 1.
     selected_ : ndarray of shape (n_selected,)
         The features that any class uses, in the order of their first use.
     path_ : RivalPath
@@ -97,21 +237,17 @@ class OneVsRestGreedyClassifier(Rival):
         losses), ``seconds``, ``at(t)``, ``stop_reason``, and ``to_frame()``, which also tells
         the index of the ``class`` that added an ``atom``, and its ``score``. The first step
         is that of the intercepts alone, with -1 for both.
-    columns_ : ndarray
-        The columns of X that the classifier reads, in order.
     cost_ : float
         Its number of features.
     n_iter_ : int
         Iterations of all refits.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape ``(n_features_in_,)``
-        Where X had string column names.
 
     Notes
     -----
     The steps end where ``n_features`` are in use and the class whose turn it is would bring
     another; nobody else adds anything then, not even what is in use already. They end too
-    where no class has anything to gain or to choose.
+    where no class has anything to gain or to choose. The last step refits the weights of all
+    classes until every gradient is below ``tol / 10``.
 
     The class of the highest score is predicted. Probabilities are the sigmoids of the scores
     divided by their sum, as scikit-learn has them for one-vs-rest.
@@ -128,6 +264,7 @@ class OneVsRestGreedyClassifier(Rival):
     ['petal length (cm)', 'petal width (cm)']
     """
 
+    _engine = OvrPath
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features": [Interval(Integral, 1, None, closed="left")],
         "spend": [StrOptions(set(SPENDS))],
@@ -170,24 +307,6 @@ class OneVsRestGreedyClassifier(Rival):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.verbose = verbose
-
-    def _new_pool(self) -> Pool:
-        return new_pool(self.pool)
-
-    def _engine(self, sample: Sample, pool: Pool, n_classes: int) -> ClassTurns:
-        penalty = PENALTIES[self.penalty]() if isinstance(self.penalty, str) else self.penalty
-        loss = BinaryLogisticLoss(self.margin)
-        refit = Refit(loss, penalty, self.alpha, self.solver, self.max_iter)
-        stopping = Stopping(self.n_features, self.tol, self.refit_tol)
-        terms = Terms(np.ones(pool.n_atoms_))
-
-        def new_run(rows: Rows) -> Run:
-            selector = Selector(rows, terms, self.rule, self.shortlist)
-            return Run(rows, refit, stopping, selector)
-
-        return ClassTurns(
-            sample, pool, n_classes, self.fit_intercept, new_run, self.n_features, self.spend
-        )
 
     def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the logarithms of the sigmoids."""
