@@ -2,10 +2,8 @@
 
 A round fits ``h(v, c) = b 1[v <= theta] + a 1[v > theta]`` to the signs z of the classes in a
 set S, and a constant to each other class, at the least weighted squared error J. With W and Z
-the sums over examples of the weights w, and of ``w z``, all is known from those of every class
-and side of a stump: they add over the classes of S.
-
-What J falls by against constants alone, the *gain* of S and the stump, is
+the sums over examples of the weights w, and of ``w z``, for every class and side of a stump,
+which add over the classes of S, J falls against constants alone by the *gain* of S and the stump
 
     sum over sides of Z_S^2 / W_S  -  sum over c in S of Z_c^2 / W_c
     = T_S split  +  Z_S^2 / T_S  -  sum over c in S of Z_c^2 / W_c,
@@ -174,10 +172,9 @@ def _all_sets(k: int) -> tuple[NDArray[np.bool_], list[tuple[int, tuple[int, ...
 
 
 def forward(sums: Sums) -> list[ClassSet]:
-    """Return the k sets that grow from none by the class that then gains most.
+    """Return the k sets that grow from none by the class that then gains most, the first of equals.
 
-    Of the 2^k sets k (k + 1) / 2 are tried, each with all stumps. Among classes whose gains
-    are tied the lowest comes first.
+    Of the 2^k sets k (k + 1) / 2 are tried, each with all stumps.
     """
     search = _Forward(sums)
     return [search.grow() for _ in range(sums.weight.size)]
@@ -209,55 +206,48 @@ class _Forward:
     """
 
     def __init__(self, sums: Sums):
-        from ..kernels.sharing import CHUNK
+        from ..kernels.sharing import CHUNK, best_alone
 
         self.sums = sums
         self.classes: list[int] = []
+        self._every = np.eye(sums.weight.size, dtype=bool)  # class, alone in its set
         sizes = [part.weight.shape[1] for part in sums.parts]
         edges = accumulate((-(-size // CHUNK) for size in sizes), initial=0)
         self._parts = [
             _PartOfSet(part, slice(*edge), *np.zeros((2, size)))
             for part, edge, size in zip(sums.parts, pairwise(edges), sizes, strict=True)
         ]
-        self._alone = self._gains_alone()  # (k, chunks)
-        self._gains = np.zeros(self._alone.shape[1])  # (chunks,), of the set
-
-    def grow(self) -> ClassSet:
-        """Add the class that then gains most; return the set."""
-        others = np.setdiff1d(np.arange(self.sums.weight.size), self.classes)
-        gains = self._gains_with(others) if self.classes else self._alone.max(axis=1)
-        place = self.sums.tied(gains)[0]
-        self._add(int(others[place]))
-        return ClassSet(tuple(self.classes), float(gains[place]))
-
-    def _gains_alone(self) -> Matrix:
-        from ..kernels.sharing import best_alone
-
-        totals = self.sums.sets(np.eye(self.sums.weight.size, dtype=bool))
-        splits = np.empty((totals.weight.size, self._parts[-1].chunks.stop))
+        totals = sums.sets(self._every)
+        splits = np.empty((sums.weight.size, self._parts[-1].chunks.stop))
 
         def alone(of_part: _PartOfSet) -> None:
             part, best = of_part.part, np.empty_like(splits[:, of_part.chunks])
             best_alone(part.weight, part.signed, *totals[:3], best)
             splits[:, of_part.chunks] = best
 
-        list(self.sums.map(alone, self._parts))
-        return totals.gains(splits.T).T
+        list(sums.map(alone, self._parts))
+        self._alone = totals.gains(splits.T).T  # (k, chunks)
+        self._gains = np.zeros(self._alone.shape[1])  # (chunks,), of the set
 
-    def _add(self, c: int) -> None:
-        """Add a class to the set."""
+    def grow(self) -> ClassSet:
+        """Add the class that then gains most; return the set."""
         from ..kernels.sharing import add_class
 
+        others = np.setdiff1d(np.arange(self.sums.weight.size), self.classes)
+        gains = self._gains_with(others) if self.classes else self._alone.max(axis=1)
+        place = self.sums.tied(gains)[0]
+        c = int(others[place])
         self.classes.append(c)
-        totals = self._totals(np.empty((1, 0), dtype=np.intp))
+        totals = self.sums.sets(self._every[self.classes].any(axis=0, keepdims=True))
         total, mean, floor = (float(values[0]) for values in totals[:3])
         for (_, w, s), chunks, set_w, set_s in self._parts:
             add_class(w[c], s[c], total, mean, floor, set_w, set_s, self._gains[chunks])
         self._gains = totals.gains(self._gains)
+        return ClassSet(tuple(self.classes), float(gains[place]))
 
     def _gains_with(self, others: NDArray[np.intp]) -> Vector:
         """Return the gains of the set with one more class; too low ones where they are not best."""
-        totals = self._totals(others[:, None])
+        totals = self.sums.sets(self._every[others] | self._every[self.classes].any(axis=0))
         bounds = self._gains + self._alone[others]  # (others, chunks)
         wanted = np.zeros_like(bounds, dtype=bool)
         wanted[:, self._gains.argmax()] = True
@@ -278,13 +268,6 @@ class _Forward:
                 best_with_each(w, s, set_w, set_s, others, *totals[:3], here, out)
                 np.maximum(best, out, out=best)
         return totals.gains(best)
-
-    def _totals(self, more: NDArray[np.intp]) -> SetTotals:
-        """Return the totals of the set with more classes, a row for each set."""
-        members = np.zeros((more.shape[0], self.sums.weight.size), dtype=bool)
-        members[:, self.classes] = True
-        np.put_along_axis(members, more, True, axis=1)
-        return self.sums.sets(members)
 
 
 def ratio(numbers: Vector, weight: Vector) -> Vector:
