@@ -17,7 +17,7 @@ from ..shard import RESIDUAL
 from .column_cache import HeldColumns, LossOnColumns, Matrix, Point, Vector
 from .proximal import Norm, Penalised, Solution, minimise
 
-# Columns of atoms that an alpha may need are held up to so many bytes, and so many more atoms at
+# Columns that an alpha may need are held up to so many bytes, and so many more atoms at
 # a time; what that leaves out is found by the pass over all atoms that ends every alpha.
 HELD_BYTES, MOST_TO_HOLD = 1 << 28, 1000
 # At least so many atoms join at a time, or half as many as there are.
@@ -191,11 +191,10 @@ class ActiveAtoms:
     def _unsure(self, duals: Vector, point: Point) -> Vector:
         """Return by how much the dual norms that the pool gives may be off.
 
-        By its rounding, of the sums and of what cancels in them. Where these are of coarse
-        codes, also by the errors of the codes, which are as good as independent: in each
-        class, a deviation of ``step / sqrt(12)`` times the root of the sum of the residual's
-        squares. And by what lies beyond all codes, times the most that a residual can be:
-        its dual norm is at most twice the weight of its row.
+        By its rounding, of the sums and of what cancels in them. Also by the errors of coarse
+        codes, as good as independent: in each class, a deviation of ``step / sqrt(12)`` times the
+        root of the residual's sum of squares. And by what lies beyond all codes, times the most
+        that a residual's dual norm can be: twice the weight of its row.
         """
         total = self.rows.total_weight
         sizes = np.sum([np.abs(block).sum(axis=1) for block in point.residuals], axis=0)

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
+from ..arrays import pandas_for
 from ..dataset import Sample, checked_sample
-from ..frames import pandas_for
 from ..model_path import ModelPath, fitted_attributes
 from ..path import StopReason
 from ..pools import Features, Pool
@@ -56,7 +56,7 @@ class RivalStep:
 
 @dataclass(repr=False)
 class RivalPath(ModelPath):
-    """Every step of one run of a rival, of as many features as before, more or fewer."""
+    """Every step of one run of a rival, each of more features than before, as many or fewer."""
 
     features: Features
     intercept: bool

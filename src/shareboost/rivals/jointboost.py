@@ -13,22 +13,13 @@ from numpy.typing import NDArray
 from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..dataset import Sample
 from ..losses import Labels
 from ..path import StopReason
 from ..pools import Pool, Stumps
 from ..rows import ByAtom, Rows, Totals
 from ..shard import RESIDUAL
 from .base import Engine, Matrix, Rival, RivalStep, Vector
-from .class_sets import (
-    MOST_CLASSES_EXHAUSTIVE,
-    SEARCHES,
-    Part,
-    Shared,
-    Sums,
-    best_shared,
-    ratio,
-)
+from .class_sets import MOST_CLASSES_EXHAUSTIVE, SEARCHES, Part, Shared, Sums, best_shared, ratio
 
 # Weights below this, the largest being 1, have no say in any sum.
 NEGLIGIBLE = 1e-30
@@ -158,17 +149,14 @@ class GentleBoost(Engine):
 
     rival: JointBoostClassifier
 
-    def __init__(self, rival: JointBoostClassifier, sample: Sample, pool: Pool, n_classes: int):
-        super().__init__(rival, sample, pool.widen(), n_classes)
-        if rival.search == "exhaustive" and n_classes > MOST_CLASSES_EXHAUSTIVE:
-            raise ValueError(
-                f"search='exhaustive' is not valid for {n_classes} classes: it tries every set, "
-                f"and takes at most {MOST_CLASSES_EXHAUSTIVE} classes. Take search='forward'."
-            )
-
     def steps(self) -> Iterator[RivalStep]:
         """Yield the model of no stump, and one after every round."""
         began, k = perf_counter(), self.n_classes
+        if self.rival.search == "exhaustive" and k > MOST_CLASSES_EXHAUSTIVE:
+            raise ValueError(
+                f"search='exhaustive' is not valid for {k} classes: it tries every set, and takes "
+                f"at most {MOST_CLASSES_EXHAUSTIVE} classes. Take search='forward'."
+            )
         fits: list[Fit] = []  # which all steps share, instead of a matrix each
 
         def step(loss: float, atom: int, classes: tuple[int, ...], gain: float) -> RivalStep:
@@ -183,7 +171,7 @@ class GentleBoost(Engine):
         if self.pool.n_atoms_ == 0:
             return
         X, y, weight, *_ = self.sample
-        with Rows(X, y, weight, self.pool, 2 * k, intercept=False) as rows:
+        with Rows(X, y, weight, self.pool.widen(), 2 * k, intercept=False) as rows:
             margins = Margins(rows, weight)
             for _ in range(self.rival.max_iter):
                 fit = margins.fit(best_shared(margins.sums(), self.rival.search))
@@ -217,13 +205,10 @@ class JointBoostClassifier(Rival):
         How many different stumps the classifier may use at most. A stump may be chosen again,
         by other classes perhaps, which counts as no further one.
     search : {"forward", "exhaustive"}, default="forward"
-        How the set of classes is found that shares a round's stump:
-
-        - ``"forward"``: the best-first heuristic of [1]_. A set grows from none to all classes,
-          each time by the class for which J is then lowest over all stumps; the best of these
-          ``n_classes`` sets is taken.
-        - ``"exhaustive"``: all sets are tried, ``2^n_classes - 1`` of them. For up to 12
-          classes.
+        How the set of classes is found that shares a round's stump. ``"forward"`` is the
+        best-first heuristic of [1]_: a set grows from none to all classes, each time by the class
+        for which J is then lowest over all stumps, and the best of these sets is taken.
+        ``"exhaustive"`` tries all sets, for up to 12 classes.
     max_bins : int or None, default=256
         The most bins that a column is cut into, as in ``shareboost.pools.Stumps``.
     max_iter : int, default=1000
@@ -249,8 +234,8 @@ class JointBoostClassifier(Rival):
         The model of no stump, and that after every round: ``losses`` (the average over
         examples, by weight, and classes of ``exp(-z H)``), ``n_features``, ``seconds``,
         ``stop_reason``, ``at(t)`` and ``to_frame()``, which tells of each round its stump, the
-        ``atom`` and its ``name``, the ``classes`` that share it, by their places in
-        ``classes_``, and its ``gain``, what the loss was to fall by to second order.
+        ``atom``, the ``classes`` that share it, by their places in ``classes_``, and its
+        ``gain``, what the loss was to fall by to second order.
     n_iter_ : int
         The number of rounds.
 
@@ -258,10 +243,9 @@ class JointBoostClassifier(Rival):
     -----
     NaN in X is allowed and lies above all thresholds.
 
-    For k classes and B thresholds of all columns together, a round makes one pass over the
-    data, ``2 k`` additions for every entry of X, and then compares sets: ``B k (k + 1) / 2`` sums
-    of the forward search, ``B 2^k`` of the exhaustive one. The sums take ``16 k B`` bytes, and
-    each example 32 bytes per class.
+    For k classes and B thresholds, a round makes one pass over the data and then compares sets:
+    ``B k (k + 1) / 2`` sums of the forward search, ``B 2^k`` of the exhaustive one. The sums take
+    ``16 k B`` bytes, and each example 32 bytes per class.
 
     Rounds never raise the loss: it falls by 0.56 times the round's gain at least, as every h
     is a least-squares fit to signs and so within -1 and 1. Among rounds that are tied, whose J
@@ -270,8 +254,7 @@ class JointBoostClassifier(Rival):
 
     The exponential loss is least where ``H = log(p / (1 - p)) / 2``, p being the probability
     of the class against all others. So ``predict_proba`` gives the sigmoids of ``2 H``, over
-    their sum. Of two classes both scores are estimates of the same log-odds, one of them with
-    the sign turned; their mean makes it the sigmoid of their difference.
+    their sum; for two classes the sigmoid of the difference of their scores.
 
     References
     ----------
@@ -287,8 +270,6 @@ class JointBoostClassifier(Rival):
     >>> clf = JointBoostClassifier(n_features=2).fit(X, y)
     >>> list(clf.get_feature_names_out())
     ['petal length (cm) ≤ 2.45', 'petal length (cm) ≤ 4.75']
-    >>> [step.details["classes"] for step in clf.path_.steps[1:4]]  # that share the stump
-    [(0,), (2,), (0,)]
     """
 
     _engine = GentleBoost

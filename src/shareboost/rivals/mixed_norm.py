@@ -172,11 +172,9 @@ class MixedNormClassifier(Rival):
     Parameters
     ----------
     norm : {"linf1", "l21"}, default="linf1"
-        Norm of a feature's weights:
-
-        - ``"linf1"``: the largest magnitude, the norm of the paper's section 7.2 [1]_. Once
-          a class has a weight, all others may have one as large for nothing.
-        - ``"l21"``: the Euclidean norm, as in the group lasso of glmnet and adelie.
+        Norm of a feature's weights: the largest magnitude, that of the paper's section 7.2
+        [1]_, with which all classes may have a weight once one has; or the Euclidean norm, as
+        in the group lasso of glmnet and adelie.
     pool : str or Pool, default="columns"
         The candidates, as in ``ShareBoostClassifier``, fewer than a million. The norm is of
         weights of scaled columns.
@@ -196,15 +194,13 @@ class MixedNormClassifier(Rival):
         Whether the weights of the features that a minimiser uses are fit again without the
         norm, which also shrinks weights that it does not remove.
     refit_alpha : float, default=0.0
-        The weight of a Frobenius penalty in the refit, as ShareBoost's ``alpha``. With 0,
-        where the features separate the classes, weights grow until the gradient is below 1e-5.
+        The weight of a Frobenius penalty in the refit, as ShareBoost's ``alpha``.
     tol : float, default=1e-6
         Every minimum meets its conditions to this: the gradient of L is within ``tol`` of
         what the norm's subdifferential allows, for every feature of the pool. Where the least
         alpha that needs no feature is below 0.1, it is 10 ``tol`` times that.
     max_iter : int, default=10000
-        The most iterations of one search for a minimum; of an alpha there may be a few, as
-        features join.
+        The most iterations of one search for a minimum; an alpha may take a few searches.
     margin, fit_intercept, class_weight, verbose
         As in ``ShareBoostClassifier``. With ``margin=0`` the loss is that of multinomial
         logistic regression. The intercept is not penalised.
@@ -223,10 +219,7 @@ class MixedNormClassifier(Rival):
 
     Notes
     -----
-    The method is that of accelerated proximal gradients with restart, in float64. Only features
-    that are in use or may come into use are looked at in an iteration; for every alpha a pass
-    over the whole pool checks all others.
-
+    The method is that of accelerated proximal gradients with restart, in float64.
     Where the pool has divisors (``Union`` with ``costs``, ``Groups`` with ``score="mean"``),
     the norm of a feature counts so many times. The weights of a group, or of a piece, have
     one norm together.

@@ -10,22 +10,13 @@ Measured on Isolet's 617 columns, paths of 50 values of alpha to 1e-6: Anderson'
 extrapolation of plain proximal steps took 5 to 10 times the iterations, L-BFGS on the
 forward-backward envelope (PANOC) twice as many.
 
-A *group* is the rows of weights that belong to an atom, which follow each other. Where every
-atom has one column, a group is a row.
-
-========  =========  ============================================================
-name      shape      meaning
-========  =========  ============================================================
-weights   (c, k)     of the columns, transposed against the rest of the package
-gradient  (c, k)     of the average loss in the weights
-starts    (groups,)  the first row of each group
-alphas    (groups,)  the penalty's weight for each group
-========  =========  ============================================================
+A *group* is the rows of weights, (c, k), that belong to an atom: ``starts`` has the first row of
+each. Weights are transposed against the rest of the package. Where every atom has one column, a
+group is a row.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -47,49 +38,35 @@ ROUNDING = float(np.finfo(np.float64).eps)
 NEAR = 3.0
 
 
-class Norm(ABC):
-    """A norm of a group, with what a proximal method needs of it."""
+class L2:
+    """The Euclidean norm, its own dual; its methods are those of every norm."""
 
-    @abstractmethod
     def sizes(self, weights: Matrix, starts: Ints) -> Vector:
         """Return the norm of each group."""
-
-    @abstractmethod
-    def dual(self, gradient: Matrix, starts: Ints) -> Vector:
-        """Return the dual norm of each group; one of at most alpha leaves the group at zero."""
-
-    @abstractmethod
-    def prox(self, weights: Matrix, starts: Ints, steps: Vector) -> Matrix:
-        """Return each group's minimiser of ``|v - weights|^2 / 2 + step * norm(v)``."""
-
-    @abstractmethod
-    def violations(self, weights: Matrix, gradient: Matrix, starts: Ints, alphas: Vector) -> Vector:
-        """Return by how much ``-gradient in alpha * subdifferential(norm)`` is missed."""
-
-
-class L2(Norm):
-    """The Euclidean norm, its own dual."""
-
-    def sizes(self, weights: Matrix, starts: Ints) -> Vector:
         return np.sqrt(_added(weights**2, starts))
 
     def dual(self, gradient: Matrix, starts: Ints) -> Vector:
+        """Return the dual norm of each group; one of at most alpha leaves the group at zero."""
         return self.sizes(gradient, starts)
 
     def prox(self, weights: Matrix, starts: Ints, steps: Vector) -> Matrix:
+        """Return each group's minimiser of ``|v - weights|^2 / 2 + step * norm(v)``."""
         sizes = self.sizes(weights, starts)
         kept = np.where(sizes > steps, 1.0 - steps / np.where(sizes > 0.0, sizes, 1.0), 0.0)
         return weights * _to_rows(kept, starts, len(weights))
 
     def violations(self, weights: Matrix, gradient: Matrix, starts: Ints, alphas: Vector) -> Vector:
-        """Return the largest entry of ``gradient + alpha * weights / norm``."""
+        """Return by how much ``-gradient in alpha * subdifferential(norm)`` is missed.
+
+        Here it is the largest entry of ``gradient + alpha * weights / norm``.
+        """
         sizes = self.sizes(weights, starts)
         pull = _to_rows(alphas / np.where(sizes > 0.0, sizes, 1.0), starts, len(weights))
         missed = _largest(np.abs(gradient + pull * weights), starts)
         return np.where(sizes > 0.0, missed, np.maximum(self.dual(gradient, starts) - alphas, 0.0))
 
 
-class Linf(Norm):
+class Linf:
     """The largest magnitude, whose dual is the sum of magnitudes."""
 
     def sizes(self, weights: Matrix, starts: Ints) -> Vector:
@@ -139,6 +116,7 @@ def _to_rows(values: Vector, starts: Ints, n_rows: int) -> Matrix:
     return np.repeat(values, np.diff(starts, append=n_rows))[:, None]
 
 
+Norm = L2 | Linf
 NORMS: dict[str, Norm] = {"linf1": Linf(), "l21": L2()}
 
 
