@@ -20,7 +20,7 @@ from ..penalties import PENALTIES, Penalty
 from ..pools import Pool
 from ..rows import Rows
 from ..selection.pricing import Terms
-from ..selection.rules import Choice, Selector, contending
+from ..selection.rules import Choice, Selector, tied_with_best
 from ..solvers import Refit
 from .base import Engine, Matrix, Rival, RivalStep, ended_late
 
@@ -126,7 +126,7 @@ class OvrPath(Engine):
             self.stop_reason = StopReason.NO_GAIN if gainless else StopReason.EXHAUSTED
             return None
         if self.rival.spend == "largest":
-            q = int(contending(scores, self.pool.rounding)[0])
+            q = int(tied_with_best(scores, self.pool.rounding)[0])
         else:
             after = np.roll(np.arange(self.n_classes), -1 - step.details["class"])
             q = int(after[scores[after] > -np.inf][0])
