@@ -12,7 +12,7 @@ from cluster_parity import SIZES, assert_alike, spread
 from sklearn.exceptions import DataConversionWarning
 
 from shareboost import ShareBoostClassifier
-from shareboost.backends.dask.waiting import ClusterError
+from shareboost.backends.dask.executor import ClusterError
 
 CUTS = np.cumsum(SIZES)[:-1]
 
