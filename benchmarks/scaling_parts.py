@@ -13,7 +13,7 @@ from cost_model import BLOCK_ROWS, levels
 from distributed import Client
 
 from shareboost.backends.dask import worker
-from shareboost.backends.dask.executor import DaskExecutor, Tasks
+from shareboost.backends.dask.executor import BlockTasks, DaskExecutor
 from shareboost.backends.dask.worker import WorkerShard
 from shareboost.dataset import Sample
 from shareboost.losses import LogisticLoss
@@ -175,15 +175,15 @@ def nothing(*given: Any) -> None:
 
 def chain(executor: DaskExecutor, n: int) -> Any:
     """Compute n tasks, each of which waits for the one before."""
-    tasks = Tasks({}, [None])
+    tasks = BlockTasks(executor, {}, [None])
     for _ in range(n):
-        tasks = executor.map("chain", nothing, [(tasks.keys[0],)], tasks.graph)
-    return executor.each(tasks)
+        tasks = tasks.map("chain", nothing)
+    return tasks.computed()
 
 
 def tree(executor: DaskExecutor, n: int, carried: Any = None) -> Any:
     """Compute a pass of n leaves, none of which has anything to do."""
-    return executor.merged(executor.map("null", partial(nothing, carried), [()] * n, {}), nothing)
+    return executor.map("null", partial(nothing, carried), [()] * n, {}).merged(nothing)
 
 
 def processor_seconds(client: Client, question: Callable[[], Any], repeats: int) -> Any:

@@ -45,22 +45,15 @@ def check_table(X: Any) -> None:
         raise ValueError("X has no columns: it takes at least one.")
 
 
-def check_columns(estimator: Any, X: Any) -> None:
-    """Raise for what is no table, or has other columns than an estimator learned."""
+def check_columns(estimator: Any, X: Any, learn: bool = False) -> None:
+    """Raise for what is no table, or whose columns are not those that an estimator knows."""
     check_table(X)
-    _check_feature_names(estimator, X._meta, reset=False)
-    _check_n_features(estimator, X, reset=False)
-
-
-def learn_columns(checked: Any, X: Any) -> None:
-    """Have an estimator learn the number and names of columns."""
-    check_table(X)
-    if not hasattr(checked, "device"):
+    if learn and not hasattr(estimator, "device"):
         raise ValueError(
-            f"X is Dask's, and {type(checked).__name__} computes in NumPy: give X.compute()."
+            f"X is Dask's, and {type(estimator).__name__} computes in NumPy: give X.compute()."
         )
-    _check_feature_names(checked, X._meta, reset=True)
-    _check_n_features(checked, X, reset=True)
+    _check_feature_names(estimator, X._meta, reset=learn)
+    _check_n_features(estimator, X, reset=learn)
 
 
 def whole_rows(X: da.Array) -> da.Array:
@@ -85,8 +78,8 @@ def lengths_of(X: Any) -> tuple[int, ...]:
             vars(X)[COUNTED] = tuple(map(int, X.map_partitions(len).compute()))
     elif np.isnan(X.chunks[0]).any():
         raise ValueError(
-            "X has blocks of unknown lengths, and so nobody knows where a row is: call "
-            "X.compute_chunk_sizes() first."
+            "X has blocks of unknown lengths: call X.compute_chunk_sizes() first, or give y and "
+            "sample_weight as Dask's, in the same blocks."
         )
     return _row_chunks(X)
 
@@ -199,57 +192,37 @@ def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
 def beside(X: Any, values: Any, name: str) -> Any:
     """Return one number or label per row as a collection in the chunks of X's rows."""
     here = backend_name(values) != "dask"
-    if here and not isinstance(X, da.Array):
-        lengths_of(X)  # counts them
-    chunks = _row_chunks(X)
-    known = not math.isnan(sum(chunks))
     if here:
-        if not known:
-            raise ValueError(
-                f"X has blocks of unknown sizes and {name} is {type(values).__name__}: give {name} "
-                "as a collection of Dask in the same blocks, or call X.compute_chunk_sizes() first."
-            )
+        lengths_of(X)  # raises where they are not known
         if name == "y":
             check_labels_of_one_type(values)
-        values = _one_per_row(np.asarray(on_host(values)), name)
-        _check_length(values, sum(chunks), name)
-        return da.from_array(values, chunks=(chunks,))
-    if not isinstance(values, da.Array) and not hasattr(type(values), "to_dask_array"):
+        values = np.asarray(on_host(values))
+    array = here or isinstance(values, da.Array)
+    if array:
+        if name == "y" and values.ndim == 2 and values.shape[1] == 1:
+            warn = "y is a column, of the shape (rows, 1): it takes one dimension, as of y[:, 0]."
+            warnings.warn(warn, DataConversionWarning, stacklevel=2)
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise ValueError(
+                f"{name} has the shape {values.shape}: it takes one value a row, (rows,)."
+            )
+    elif not hasattr(type(values), "to_dask_array"):
         raise ValueError(
             f"{name} is Dask's {type(values).__name__}: it takes its arrays and its Series, and "
             "NumPy's arrays."
         )
-    if isinstance(values, da.Array):
-        values = _one_per_row(values, name)
-    theirs = _row_chunks(values)
-    if isinstance(values, da.Array) and known and not math.isnan(sum(theirs)):
-        _check_length(values, sum(chunks), name)
-        return values if theirs == chunks else values.rechunk((chunks,))
+    chunks, theirs = _row_chunks(X), values.shape if here else _row_chunks(values)
+    if array and not math.isnan(sum(chunks) + sum(theirs)):
+        if sum(theirs) != sum(chunks):
+            raise ValueError(
+                f"X and {name} differ in length: X has {sum(chunks)} rows, {name} the shape "
+                f"{values.shape}. {name} takes one value a row."
+            )
+        return da.from_array(values, chunks=(chunks,)) if here else values.rechunk((chunks,))
     if len(theirs) != len(chunks):
         raise ValueError(
             f"X has {len(chunks)} blocks and {name} {len(theirs)}, of sizes that are not known: "
             "give both in the same blocks, or call compute_chunk_sizes() on them first."
         )
     return values
-
-
-def _one_per_row(values: Any, name: str) -> Any:
-    """Return an array of one dimension; labels in a column are taken, with a warning."""
-    if values.ndim == 1:
-        return values
-    if name == "y" and values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn(
-            "y is a column, of the shape (rows, 1): it takes one dimension, as of y[:, 0].",
-            DataConversionWarning,
-            stacklevel=2,
-        )
-        return values[:, 0]
-    raise ValueError(f"{name} has the shape {values.shape}: it takes one value a row, (rows,).")
-
-
-def _check_length(values: Any, n_rows: float, name: str) -> None:
-    if len(values) != n_rows:
-        raise ValueError(
-            f"X and {name} differ in length: X has {n_rows:.0f} rows, {name} the shape "
-            f"{values.shape}. {name} takes one value a row."
-        )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,21 +28,14 @@ from ...validation import (
 )
 from .. import Backend
 from . import worker
-from .blocks import Blocks, aligned, by_block, check_columns, learn_columns
-from .executor import DaskExecutor, Key, Tasks, TensorsTravel
+from .blocks import Blocks, aligned, by_block, check_columns
+from .executor import BlockTasks, DaskExecutor, TensorsTravel
 from .rows import DaskRows, dask_rows
 from .worker import BlockPreparer, BlockSummary, SomeRows
 
 Vector = NDArray[np.float64]
 
 SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)  # of the largest, 1
-
-
-class _Sizes(NamedTuple):
-    """Of the rows of positive weight."""
-
-    lengths: list[int]  # of each block
-    total_weight: float
 
 
 @dataclass(frozen=True)
@@ -60,7 +53,7 @@ class DaskDataset:
     unbalanced: BlockPreparer  # with the rows' own weights, without those of their classes
     device: Any
     some: tuple[SomeRows, ...]  # of each block
-    held: Sequence[Key] | None = None  # ``Sample`` of each block
+    held: BlockTasks | None = None  # ``samples``, where the workers hold them
 
     @property
     def weighted(self) -> DaskDataset:
@@ -79,28 +72,21 @@ class DaskDataset:
         return sum(one.n_bytes * item // one.dtype.itemsize for one in self.summaries)
 
     @cached_property
-    def sizes(self) -> _Sizes:
-        """How many rows of positive weight there are, and the sum of their weights."""
-        found = self.executor.each(self.for_each(_size, "sizes"))
-        lengths, weights = zip(*found, strict=True)
-        return _Sizes(list(lengths), sum(weights))
+    def sizes(self) -> tuple[tuple[int, ...], float]:
+        """How many rows of positive weight each block has, and the sum of all weights."""
+        lengths, weights = zip(*self.samples.map("sizes", _size).computed(), strict=True)
+        return lengths, sum(weights)
 
     @property
     def n_rows(self) -> int:
         """Rows of positive weight."""
-        return sum(self.sizes.lengths)
+        return sum(self.sizes[0])
 
-    def samples(self) -> Tasks:
-        """Return tasks that make the ``Sample`` of every block."""
-        if self.held is not None:
-            return Tasks({}, self.held)
+    @property
+    def samples(self) -> BlockTasks:
+        """The ``Sample`` of every block."""
         makes = [partial(self.prepare, some) for some in self.some]
-        return self.executor.map("rows", makes, self.X.keys, self.X.graph)
-
-    def for_each(self, functions: Callable[..., Any] | Sequence[Any], what: str) -> Tasks:
-        """Return tasks of a function, or one per block, of every block's ``Sample``."""
-        graph, samples = self.samples()
-        return self.executor.map(what, functions, [(key,) for key in samples], graph)
+        return self.held or self.executor.map("rows", makes, self.X.keys, self.X.graph)
 
     def release(self) -> None:
         """Have the workers forget what they hold."""
@@ -113,7 +99,7 @@ class DaskDataset:
         """
         beside = [keys[1:] for keys in self.X.keys]
         tasks = self.executor.map("labels", self.prepare.labels, beside, self.X.graph)
-        rows, labels = zip(*self.executor.each(tasks), strict=True)
+        rows, labels = zip(*tasks.computed(), strict=True)
 
         def taken(numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
             of_blocks = by_block(numbers, list(map(len, rows)))
@@ -130,7 +116,7 @@ class DaskDataset:
         dataset = self
         try:
             if self.executor.has_room(self.n_bytes):
-                dataset = replace(self, held=self.executor.hold(self.samples()).keys)
+                dataset = replace(self, held=self.executor.hold(self.samples))
             pool.fit(DaskTable(dataset), centred=centred)
         except BaseException:
             self.release()
@@ -149,7 +135,7 @@ class DaskDataset:
 
     def digests(self, n_classes: int) -> dict[str, str]:
         """Return what tells whether other rows are the same, in the same blocks."""
-        X, y, weight = zip(*self.executor.each(self.for_each(_digests, "digest")), strict=True)
+        X, y, weight = zip(*self.samples.map("digest", _digests).computed(), strict=True)
         weights = digest((weight, self.weight_unit))
         return {"X": digest(X), "y": digest((y, n_classes)), "sample_weight": weights}
 
@@ -173,17 +159,17 @@ class DaskTable(Table):
         self.sparse = any(one.kind == "sparse" for one in dataset.summaries if one.n_rows)
 
     def ask(self, question: Any, merge: Any, what: str) -> Any:
-        tasks = self._dataset.for_each(partial(_answer, question), what.replace(" ", "-"))
-        (total,) = track(map(partial(self._dataset.executor.merged, tasks), [merge]), what, 1)
+        tasks = self._dataset.samples.map(what.replace(" ", "-"), partial(_answer, question))
+        (total,) = track(map(tasks.merged, [merge]), what, 1)
         return total
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
-        of_blocks = by_block(rows, self._dataset.sizes.lengths)
-        tasks = self._dataset.for_each([partial(_some, rows) for rows in of_blocks], "sample")
-        X, weight = zip(*self._dataset.executor.each(tasks), strict=True)
-        return sp.vstack(X, format="csr") if self.sparse else np.concatenate(X), np.concatenate(
-            weight
-        )
+        lengths, _ = self._dataset.sizes
+        takes = [partial(_some, some) for some in by_block(rows, lengths)]
+        tasks = self._dataset.samples.map("sample", takes)
+        X, weight = zip(*tasks.computed(), strict=True)
+        joined = sp.vstack(X, format="csr") if self.sparse else np.concatenate(X)
+        return joined, np.concatenate(weight)
 
 
 def _answer(question: Any, sample: Sample) -> Any:
@@ -199,20 +185,16 @@ class DaskValidationSet:
     """Held-out rows on a cluster, in blocks, as ``HeldOut``."""
 
     def __init__(self, dataset: DaskDataset, rows: Any):
-        self.executor: DaskExecutor = rows.shards.executor  # which releases all after the run
-        graph, samples = dataset.samples()
-        given = [(rows.shards.pool_key, key) for key in samples]
+        executor = rows.shards.executor  # of the training rows: it releases all after the run
         make = partial(worker.held_out, dataset.device)
-        self._tasks = self.executor.map("held-out", make, given, graph)
-        if self.executor.has_room(dataset.n_bytes):
-            self._tasks = self.executor.hold(self._tasks)
+        self._rows = dataset.samples.map("held-out", make, rows.shards.pool_key)
+        if executor.has_room(dataset.n_bytes):
+            self._rows = executor.hold(self._rows)
 
     def score(self, rows: Any, W: NDArray[np.float64]) -> float:
         """Return the weighted share of right answers."""
-        graph, keys = self._tasks
         count = partial(worker.right, rows.chosen, rows.intercept, W)
-        tasks = self.executor.map("score", count, [(key,) for key in keys], graph)
-        right, total = self.executor.merged(tasks, worker.added)
+        right, total = self._rows.map("score", count).merged(worker.added)
         return float(right / total)
 
 
@@ -223,7 +205,7 @@ def checked_sample(
     checked: Any, X: Any, y: Any, sample_weight: Any, allows_nan: bool
 ) -> CheckedSample[Any]:
     """Return the rows to fit an estimator to; ``checked`` learns the columns of X."""
-    learn_columns(checked, X)
+    check_columns(checked, X, learn=True)
     executor = DaskExecutor()
     if backend_name(X._meta) == "torch":
         executor.client.register_plugin(TensorsTravel())
@@ -264,7 +246,7 @@ def _summaries(
 ) -> tuple[BlockSummary, ...]:
     """Return what the blocks hold; raise for what cannot be trained on."""
     summarise = partial(worker.summarised, _light(checked), "allow-nan" if allows_nan else True)
-    found = executor.each(executor.map("check", summarise, blocks.keys, blocks.graph))
+    found = executor.map("check", summarise, blocks.keys, blocks.graph).computed()
     for one in found:
         if isinstance(one, Exception):
             raise one
@@ -281,9 +263,8 @@ def _summaries(
 def _light(checked: Any) -> Any:
     """Return an estimator that knows the columns and nothing else."""
     light = type(checked)()
-    light.n_features_in_ = checked.n_features_in_
-    if hasattr(checked, "feature_names_in_"):
-        light.feature_names_in_ = checked.feature_names_in_
+    known = ("n_features_in_", "feature_names_in_")
+    vars(light).update({name: value for name, value in vars(checked).items() if name in known})
     return light
 
 

@@ -8,15 +8,17 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import uuid4
 
 from dask import config
 from dask.task_spec import Task, TaskRef
 from distributed import Client, WorkerPlugin, default_client
 from distributed.client import Future
+from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 Key = Any  # of a task in a graph
@@ -39,16 +41,6 @@ KEPT = "Finished rounds are in the checkpoint, if there is one"
 
 class ClusterError(RuntimeError):
     """The cluster could not compute what was asked of it."""
-
-
-class Tasks(NamedTuple):
-    """Tasks that compute a value per block, and the keys of these values.
-
-    Values that the workers hold need no tasks: the graph is empty.
-    """
-
-    graph: Graph
-    keys: Sequence[Key]
 
 
 class DaskExecutor:
@@ -81,31 +73,25 @@ class DaskExecutor:
         functions: Callable[..., Any] | Sequence[Callable[..., Any]],
         given: Sequence[Sequence[Key | None]],
         graph: Graph,
-    ) -> Tasks:
+    ) -> BlockTasks:
         """Return tasks that apply a function, or one per block, to results of tasks of a graph.
 
         A key None stands for the value None. All else that a function takes must be in it, as in a
-        ``partial``: nothing then looks for keys there.
+        ``partial``: nothing then looks for keys there. ``what`` begins the names of the tasks.
         """
         if callable(functions):
             functions = [functions] * len(given)
-        name = self._name(what)
-        own = {
-            (name, i): Task(
-                (name, i), function, *(key if key is None else TaskRef(key) for key in keys)
-            )
-            for i, (function, keys) in enumerate(zip(functions, given, strict=True))
-        }
-        return Tasks(graph | own, list(own))
+        name = f"shareboost-{what}-{self._run}-{next(self._passes)}"
+        tasks = {}
+        for i, (function, keys) in enumerate(zip(functions, given, strict=True)):
+            values = (None if key is None else TaskRef(key) for key in keys)
+            tasks[name, i] = Task((name, i), function, *values)
+        return BlockTasks(self, graph | tasks, list(tasks))
 
-    def _name(self, what: str) -> str:
-        """Return a new name for tasks, which begins with what they do."""
-        return f"shareboost-{what}-{self._run}-{next(self._passes)}"
-
-    def hold(self, tasks: Tasks) -> Tasks:
+    def hold(self, tasks: BlockTasks) -> BlockTasks:
         """Have the results of tasks stay on the workers until ``release``."""
         self._held += self._submitted(tasks)
-        return Tasks({}, tasks.keys)
+        return replace(tasks, graph={})
 
     def release(self) -> None:
         """Have the workers forget what they hold."""
@@ -113,7 +99,7 @@ class DaskExecutor:
             future.release()
         self._held.clear()
 
-    def each(self, tasks: Tasks) -> list[Any]:
+    def computed(self, tasks: BlockTasks) -> list[Any]:
         """Return the results of tasks here."""
         futures = self._submitted(tasks)
         try:
@@ -122,107 +108,110 @@ class DaskExecutor:
             for future in futures:
                 future.release()
 
-    def merged(
-        self,
-        tasks: Tasks,
-        merge: Callable[[Any, Any], Any],
-        then: Callable[..., Any] | None = None,
-        *then_given: Key,
-    ) -> Any:
-        """Return the results of tasks merged in their order, by a tree of tasks; None is nothing.
-
-        The last task also calls ``then`` with all of it, and with the results of other tasks.
-        """
-        name, level = self._name("sum"), 0
-        graph, keys = dict(tasks.graph), tasks.keys
-        while len(keys) > 1 or level == 0:
-            some = [keys[i : i + BRANCHES] for i in range(0, len(keys), BRANCHES)]
-            keys = [(f"{name}-{level}", i) for i in range(len(some))]
-            for key, parts in zip(keys, some, strict=True):
-                graph[key] = Task(key, partial(_merged, merge), *map(TaskRef, parts))
-            level += 1
-        tasks = Tasks(graph, keys)
-        if then is not None:
-            tasks = self.map("score", then, [(keys[0], *then_given)], graph)
-        (total,) = self.each(tasks)
-        return total
-
     def has_room(self, n_bytes: float) -> bool:
         """Return whether workers should hold so many bytes of rows and of their encoding."""
-        with self._reaching_scheduler():
+        with self._in_plain_words():
             workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         limits = [worker["memory_limit"] or math.inf for worker in workers]
         return n_bytes <= HELD_SHARE * (sum(limits) if limits else math.inf)
 
-    def _submitted(self, tasks: Tasks) -> list[Future]:
+    def _submitted(self, tasks: BlockTasks) -> list[Future]:
         """Return the results of tasks as futures."""
-        with self._reaching_scheduler():
+        with self._in_plain_words():
             futures: list[Future] = self.client.get(
                 tasks.graph, list(tasks.keys), sync=False, retries=RETRIES
             )
         return futures
 
     def _gathered(self, futures: list[Future]) -> list[Any]:
-        """Return the results of futures; raise ``ClusterError`` where there will be none."""
-        with self._reaching_scheduler():
+        """Return the results of futures."""
+        with self._in_plain_words():
+            loop: Any = self.client.loop
             results = self.client.gather(futures, asynchronous=True)
-        loop: Any = self.client.loop
-        awaited = asyncio.run_coroutine_threadsafe(results, loop.asyncio_loop)
-        try:
-            seen = time.monotonic()
-            while not wait([awaited], timeout=LOOK_EVERY).done:
-                with self._reaching_scheduler():
+            awaited = asyncio.run_coroutine_threadsafe(results, loop.asyncio_loop)
+            try:
+                seen = time.monotonic()
+                while not wait([awaited], timeout=LOOK_EVERY).done:
                     seen = time.monotonic() if self.client.ncores() else seen
-                patience = float(config.get("shareboost.worker-patience", PATIENCE))
-                if time.monotonic() - seen > patience:
-                    raise ClusterError(
-                        f"The cluster has had no worker for {patience:.0f} seconds. {KEPT}: start "
-                        "workers and call fit again. Where they take longer to start, set "
-                        "shareboost.worker-patience in Dask's configuration."
-                    )
-            return list(awaited.result())
+                    patience = float(config.get("shareboost.worker-patience", PATIENCE))
+                    if time.monotonic() - seen > patience:
+                        raise ClusterError(
+                            f"The cluster has had no worker for {patience:.0f} seconds. {KEPT}: "
+                            "start workers and call fit again. Where they take longer to start, "
+                            "set shareboost.worker-patience in Dask's configuration."
+                        )
+                return list(awaited.result())
+            finally:
+                awaited.cancel()
+
+    @contextmanager
+    def _in_plain_words(self) -> Iterator[None]:
+        """Raise ``ClusterError``, which says what to do, for what goes wrong with a cluster."""
+        try:
+            if self.client.status != "running":
+                raise CommClosedError(f"the client is {self.client.status}")
+            yield
         except ClusterError:
             raise
         except Exception as error:
-            raise self._explained(error) from error
-        finally:
-            awaited.cancel()
+            if self.client.status != "running" or isinstance(error, CommClosedError):
+                why = (
+                    f"The scheduler of {self.client} cannot be reached (connect to a cluster and "
+                    "call fit again)"
+                )
+            elif isinstance(error, KilledWorker):
+                why = (
+                    "Several workers in turn ended while they computed the same block, most often "
+                    "because it takes more memory than a worker has: make blocks of fewer rows"
+                )
+            elif isinstance(error, CancelledError):
+                why = (
+                    "The cluster lost or cancelled what it was asked for, because the client was "
+                    "restarted, or rows were scattered and their only worker ended"
+                )
+            else:
+                why = "A block of the rows could not be computed"
+            raise ClusterError(f"{why}: {type(error).__name__}: {error}. {KEPT}.") from error
 
-    @contextmanager
-    def _reaching_scheduler(self) -> Iterator[None]:
-        """Raise ``ClusterError`` where the scheduler cannot be reached."""
-        if self.client.status != "running":
-            raise self._unreachable(f"the client is {self.client.status}")
-        try:
-            yield
-        except Exception as error:
-            if isinstance(error, OSError) or self.client.status != "running":
-                raise self._unreachable(repr(error)) from error
-            raise
 
-    def _unreachable(self, why: str) -> ClusterError:
-        return ClusterError(
-            f"The scheduler of {self.client} cannot be reached: {why}. {KEPT}: connect to a "
-            "cluster and call fit again."
-        )
+@dataclass(frozen=True)
+class BlockTasks:
+    """Tasks that compute a value per block, such as its rows.
 
-    def _explained(self, error: Exception) -> ClusterError:
-        """Return why there is no result, in plain words."""
-        if self.client.status != "running":
-            return self._unreachable(repr(error))
-        if isinstance(error, KilledWorker):
-            return ClusterError(
-                "Several workers in turn ended while they computed the same block: most often it "
-                f"takes more memory than a worker has. Make blocks of fewer rows. {KEPT}. ({error})"
-            )
-        if isinstance(error, CancelledError):
-            return ClusterError(
-                "The cluster lost or cancelled what it was asked for: the client was restarted, or "
-                f"rows were scattered and their only worker ended. {KEPT}. ({error})"
-            )
-        return ClusterError(
-            f"A block of the rows could not be computed: {type(error).__name__}: {error}. {KEPT}."
-        )
+    Values that the workers hold need no tasks: then the graph is empty.
+    """
+
+    executor: DaskExecutor
+    graph: Graph
+    keys: Sequence[Key]  # of the values
+
+    def map(self, what: str, functions: Any, *first: Key) -> BlockTasks:
+        """Return tasks of a function, or one per block, of ``first`` and of the value."""
+        return self.executor.map(what, functions, [(*first, key) for key in self.keys], self.graph)
+
+    def computed(self) -> list[Any]:
+        """Return the values here."""
+        return self.executor.computed(self)
+
+    def merged(
+        self,
+        merge: Callable[[Any, Any], Any],
+        then: Callable[..., Any] | None = None,
+        *then_given: Key,
+    ) -> Any:
+        """Return the values merged in their order, by a tree of tasks; None is nothing.
+
+        The last task also calls ``then`` with results of other tasks and with all of it.
+        """
+        tasks, level = self, 0
+        while len(tasks.keys) > 1 or level == 0:
+            some = [tasks.keys[i : i + BRANCHES] for i in range(0, len(tasks.keys), BRANCHES)]
+            tasks = self.executor.map("sum", partial(_merged, merge), some, tasks.graph)
+            level += 1
+        if then is not None:
+            tasks = tasks.map("score", then, *then_given)
+        (total,) = tasks.computed()
+        return total
 
 
 def _merged(merge: Callable[[Any, Any], Any], *parts: Any) -> Any:
@@ -237,10 +226,7 @@ def _merged(merge: Callable[[Any, Any], Any], *parts: Any) -> Any:
 
 
 class TensorsTravel(WorkerPlugin):
-    """Has a worker send tensors of its devices; Dask itself sends those of the host alone.
-
-    A worker may send a block before it has computed anything of a fit: so it is told beforehand.
-    """
+    """Has a worker send tensors of its devices; Dask itself sends those of the host alone."""
 
     name = "shareboost-tensors"
     idempotent = True

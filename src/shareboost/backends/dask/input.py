@@ -16,7 +16,7 @@ from ...predictor import Predictor
 from ...validation import check_labels_of_one_type
 from ..base import Backend
 from ..numpy import NumpyBackend
-from .blocks import check_columns, learn_columns, lengths_of, some_rows
+from .blocks import check_columns, lengths_of, some_rows
 from .dataset import checked_sample, evaluation_sample
 from .prediction import accuracy, answered, staged
 
@@ -69,7 +69,7 @@ class DaskInput(Input):
     def given_sample(self, checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
         y, sample_weight = on_host(y), on_host(sample_weight)
         check_labels_of_one_type(y)
-        learn_columns(checked, X)
+        check_columns(checked, X, learn=True)
         if isinstance(X, da.Array) and math.isnan(X.shape[0]):
             X = X.compute_chunk_sizes()
         return GivenSample(X, *row_values(y, sample_weight, sum(lengths_of(X))))

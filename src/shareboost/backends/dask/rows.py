@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,7 @@ from ..base import ClusterRun
 from ..numpy import NUMPY
 from . import worker
 from .blocks import by_block
-from .executor import DaskExecutor, Tasks
+from .executor import DaskExecutor
 from .worker import Call, Point, SomeRows, State
 
 if TYPE_CHECKING:
@@ -54,36 +55,28 @@ class ShardSet:
         self.pool = pool
         self.n_classes = n_classes
         self.intercept = intercept
-        sent = self.executor.map("pool", partial(worker.identity, pool), [()], {})
+        sent = self.executor.map("pool", partial(copy, pool), [()], {})
         (self.pool_key,) = self.executor.hold(sent).keys
         encode = partial(worker.encoded, n_classes, intercept, dataset.device)
-        graph, samples = dataset.samples()
-        given = [(self.pool_key, sample) for sample in samples]
-        self._shards = self.executor.map("encode", encode, given, graph)
+        self._shards = dataset.samples.map("encode", encode, self.pool_key)
         self.held = self.executor.has_room(self._n_bytes())
         if self.held:
             self._shards = self.executor.hold(self._shards)
 
     def _n_bytes(self) -> float:
         """Return about what rows and shards take together, told from the largest block."""
+        lengths, _ = self.dataset.sizes
+        largest = replace(self._shards, keys=[self._shards.keys[int(np.argmax(lengths))]])
         held = self.dataset.held is not None
-        largest = int(np.argmax(self.dataset.sizes.lengths))
         measure = partial(worker.size_of_encoding, not held)
-        one = [(self._shards.keys[largest],)]
-        tasks = self.executor.map("size", measure, one, self._shards.graph)
-        ((n_bytes, n_rows),) = self.executor.each(tasks)
-        return n_bytes * self.dataset.n_rows / n_rows + held * self.dataset.n_bytes
-
-    def _asked(self, what: str, functions: Callable[..., Any] | Sequence[Any]) -> Tasks:
-        """Return tasks of a function, or one per block, of every block's shard."""
-        graph, shards = self._shards
-        return self.executor.map(what, functions, [(key,) for key in shards], graph)
+        ((n_bytes, n_rows),) = largest.map("size", measure).computed()
+        return n_bytes * sum(lengths) / n_rows + held * self.dataset.n_bytes
 
     def total(self, state: State, *calls: Call) -> tuple[Any, ...]:
         """Return what methods of the shards return in a state, summed over all rows."""
         what = calls[0][0].replace("evaluate", "evaluation")  # Dask takes "evaluate" for a hash
-        tasks = self._asked(what.replace("_", "-"), partial(worker.asked, state, calls))
-        totals: tuple[Any, ...] = self.executor.merged(tasks, worker.added)
+        tasks = self._shards.map(what.replace("_", "-"), partial(worker.asked, state, calls))
+        totals: tuple[Any, ...] = tasks.merged(worker.added)
         return totals
 
     def scored(
@@ -101,21 +94,22 @@ class ShardSet:
         n = max(1, ANSWER_BYTES // PART_BYTES)
         scores: list[Any] = []
         for some in (parts[i : i + n] for i in range(0, len(parts), n)):
-            call = ("statistics", mean, wanted, some)
-            tasks = self._asked("statistics", partial(worker.asked, state, [call]))
+            ask = partial(worker.asked, state, [("statistics", mean, wanted, some)])
             end = partial(worker.scored, score, some)
-            scores += self.executor.merged(tasks, worker.added, end, self.pool_key)
+            tasks = self._shards.map("statistics", ask)
+            scores += tasks.merged(worker.added, end, self.pool_key)
         return scores
 
     def columns(self, atom: int, some: Sequence[SomeRows]) -> NDArray[Any]:
         """Return the columns of an atom, (columns, n), in X's units, of some rows of each block."""
-        tasks = self._asked("columns", [partial(worker.columns_of, atom, rows) for rows in some])
-        return np.concatenate(self.executor.each(tasks), axis=1)
+        takes = [partial(worker.columns_of, atom, rows) for rows in some]
+        return np.concatenate(self._shards.map("columns", takes).computed(), axis=1)
 
     def labels(self, some: Sequence[SomeRows]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return the labels and the weights of some rows of each block."""
-        tasks = self._asked("labels", [partial(worker.labels_of, rows) for rows in some])
-        y, weight = map(np.concatenate, zip(*self.executor.each(tasks), strict=True))
+        takes = [partial(worker.labels_of, rows) for rows in some]
+        parts = self._shards.map("labels", takes).computed()
+        y, weight = map(np.concatenate, zip(*parts, strict=True))
         return y.astype(np.intp), weight.astype(np.float64)
 
 
@@ -124,14 +118,14 @@ def dask_rows(
 ) -> DaskRows:
     """Return the rows for a fit of so many atoms, refit where their columns fit."""
     shards = ShardSet(dataset, pool, n_classes, intercept)
-    n_near = max(1, int(client_memory() // _gathered_bytes(shards, n_atoms)))
+    n_near = max(1, int(_client_memory() // _gathered_bytes(shards, n_atoms)))
     if n_near >= dataset.n_rows:
         return GatheredRows(shards, [None] * len(dataset.summaries))
     rounded = 1 << (n_near.bit_length() - 1)  # the same for about as much memory
     return SummedRows(shards, max(FEWEST_NEAR, min(MOST_NEAR, rounded)))
 
 
-def client_memory() -> float:
+def _client_memory() -> float:
     """Return the bytes that columns may take here: ``shareboost.client-memory`` of Dask's config.
 
     Unless that is set, a share of what is free.
@@ -159,7 +153,7 @@ class DaskRows(Rows):
 
     def __init__(self, shards: ShardSet):
         self.shards = shards
-        self._begin(shards.dataset.sizes.total_weight, self._new_shard())
+        self._begin(shards.dataset.sizes[1], self._new_shard())
 
     @property
     def identity(self) -> dict[str, str]:
@@ -261,7 +255,7 @@ class SummedRows(DaskRows):
     def _encode(self) -> None:
         n_all, rng = self.shards.dataset.n_rows, np.random.RandomState(0)
         rows = sample_without_replacement(n_all, min(self._n_near, n_all), random_state=rng)
-        some = by_block(np.sort(rows).astype(np.intp), self.shards.dataset.sizes.lengths)
+        some = by_block(np.sort(rows).astype(np.intp), self.shards.dataset.sizes[0])
         self.near = self._resources.enter_context(GatheredRows(self.shards, some))
 
     def reset(self, atoms: tuple[int, ...]) -> None:

@@ -21,7 +21,7 @@ from ...losses import Labels, Loss
 from ...pools import Pool
 from ...rows import Totals
 from ...shard import CURVATURE, Chosen, Shard, Wanted
-from ...validation import check_labels_of_one_type, in_our_words
+from ...validation import check_labels_of_one_type, checked_weights, in_our_words
 from ...validation_set import HeldOut
 from ..base import Backend
 from ..numpy import NUMPY
@@ -48,7 +48,16 @@ class BlockSummary(NamedTuple):
 def summarised(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> BlockSummary | Exception:
     """Return what a block holds, or what a local fit would raise for it."""
     try:
-        rows = _checked_table(checked, X, finite)
+        if X.ndim != 2 or X.shape[1] != checked.n_features_in_:
+            n = checked.n_features_in_
+            raise ValueError(
+                f"X has a block of the shape {tuple(X.shape)} where {n} columns are declared: it "
+                f"takes blocks of the shape (rows, {n})."
+            )
+        try:
+            rows = _checked_rows(checked, X, finite)
+        except ValueError as error:
+            raise in_our_words(error) from None
         check_labels_of_one_type(on_host(y))
         labels = _labels(y)
         if len(labels) != rows.shape[0]:
@@ -67,20 +76,6 @@ def summarised(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> BlockS
     kind = "tensors" if tensors else "sparse" if sparse else "dense"
     n_bytes = _n_bytes(rows, True)
     return BlockSummary(rows.shape[0], kind, numpy_type(rows), n_bytes, unique, sums, largest)
-
-
-def _checked_table(checked: Any, X: Any, finite: Any) -> Any:
-    """Return the rows of a block, checked; raise in the words of a local fit."""
-    n = checked.n_features_in_
-    if X.ndim != 2 or X.shape[1] != n:
-        raise ValueError(
-            f"X has a block of the shape {tuple(X.shape)} where {n} columns are declared: it takes "
-            f"blocks of the shape (rows, {n})."
-        )
-    try:
-        return _checked_rows(checked, X, finite)
-    except ValueError as error:
-        raise in_our_words(error) from None
 
 
 def _checked_rows(checked: Any, X: Any, finite: Any) -> Any:
@@ -103,25 +98,10 @@ def _labels(y: Any) -> NDArray[Any]:
 
 def _weights(weight: Any, n_rows: int) -> Vector:
     """Return one weight per row."""
-    if weight is None:
-        return np.ones(n_rows)
-    try:
-        weights = np.asarray(on_host(weight), dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight takes a number for every row: {error}.") from None
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"sample_weight has a block of the shape {weights.shape} beside {n_rows} rows of X: it "
-            "takes a number for every row, in the blocks of X."
-        )
-    if not np.isfinite(weights).all():
-        raise ValueError("sample_weight has NaN or infinite values: it takes finite numbers.")
-    if weights.min(initial=0.0) < 0:
-        raise ValueError(
-            f"sample_weight has negative values, the lowest {weights.min():g}: it takes "
-            "non-negative numbers."
-        )
-    return weights
+    weights = np.ones(n_rows) if weight is None else np.asarray(on_host(weight))
+    if weights.shape == (n_rows,) and weights.dtype.kind in "biuf" and not weights.any():
+        return np.zeros(n_rows)  # of a block without any weight, or without rows
+    return checked_weights(weights, np.empty((n_rows, 0)))
 
 
 @dataclass(frozen=True)
@@ -319,7 +299,7 @@ def labels_of(some: SomeRows, shard: WorkerShard) -> tuple[NDArray[Any], NDArray
 
 
 def scored(
-    task: Callable[..., Any], parts: Sequence[slice], totals: tuple[Any, ...], pool: Pool
+    task: Callable[..., Any], parts: Sequence[slice], pool: Pool, totals: tuple[Any, ...]
 ) -> list[Any]:
     """Return the scores of every part, by totals over all rows."""
 
@@ -356,11 +336,6 @@ def added(left: Any, right: Any) -> Any:
     if isinstance(left, (tuple, list)):
         return type(left)(added(one, other) for one, other in zip(left, right, strict=True))
     return left + right
-
-
-def identity(value: Any) -> Any:
-    """Return the value: as a task of its own, it can be done again where a worker is lost."""
-    return value
 
 
 def _on_host(backend: Backend, value: Any) -> Any:
