@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ...arrays import cast, numpy_type
-from ...dataset import Sample
+from ...dataset import HeldOut, Sample
 from ...inputs import backend_name, backend_of, input_of, on_host, rows_of
 from ...losses import Labels, Loss
 from ...pools import Pool
 from ...rows import Totals
 from ...shard import CURVATURE, Chosen, Shard, Wanted
 from ...validation import check_labels_of_one_type, checked_weights, in_our_words
-from ...validation_set import HeldOut
 from ..base import Backend
 from ..numpy import NUMPY
 
