@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import dask.array as da
 import numpy as np
 import scipy.sparse as sp
-from dask.base import collections_to_expr, tokenize
+from dask.base import collections_to_expr
 from dask.core import flatten
 from dask.delayed import delayed
 from numpy.typing import NDArray
@@ -134,14 +134,10 @@ def _of_frame(
     """Return those rows of some partitions as a frame."""
     import dask.dataframe as dd
 
-    name = f"shareboost-rows-{tokenize(X, kept, places)}"
     parts = X.partitions[kept].to_delayed(optimize_graph=False)
-    taken = [
-        delayed(rows_of)(part, some, dask_key_name=f"{name}-{i}")
-        for i, (part, some) in enumerate(zip(parts, places, strict=True))
-    ]
+    taken = map(delayed(rows_of, pure=True), parts, places)
     # Verified: of a frame that is not, Dask fails to fuse the tasks of arrays made from it.
-    frame = dd.from_delayed(taken, meta=X._meta, prefix="shareboost-rows")
+    frame = dd.from_delayed(list(taken), meta=X._meta, prefix="shareboost-rows")
     vars(frame)[COUNTED] = counts
     return frame
 
@@ -177,15 +173,16 @@ def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
     # optimise both at once, but then gives their keys in another order; and ``dask.optimize``
     # gives the keys of one frame for those of another.
     for arrays in (True, False):
-        own = [i for i in range(3) if isinstance(given[i], da.Array) == arrays]
-        own = [i for i in own if given[i] is not None]
-        if own:
-            optimised = collections_to_expr([given[i] for i in own]).optimize()
+        alike = {
+            i: values
+            for i, values in enumerate(given)
+            if values is not None and isinstance(values, da.Array) == arrays
+        }
+        if alike:
+            optimised = collections_to_expr(list(alike.values())).optimize()
             graph.update(optimised.__dask_graph__())
-            for i, tasks in zip(own, optimised.__dask_keys__(), strict=True):
-                keys[i] = list(flatten(tasks))
-    nothing = [None] * len(keys[0])
-    columns = [keys.get(i, nothing) for i in range(3)]
+            keys |= zip(alike, map(list, map(flatten, optimised.__dask_keys__())), strict=True)
+    columns = [keys.get(i) or [None] * len(keys[0]) for i in range(3)]
     return Blocks(graph, list(zip(*columns, strict=True)), tuple(given))
 
 

@@ -290,13 +290,12 @@ class SummedRows(DaskRows):
         return products
 
     def remove(self, place: int) -> Removed:
-        removed = super().remove(place)
-        return removed._replace(near=self.near.remove(place))
+        self._removed_near = self.near.remove(place)
+        return super().remove(place)
 
     def restore(self, removed: Removed) -> None:
         super().restore(removed)
-        assert removed.near is not None
-        self.near.restore(removed.near)
+        self.near.restore(self._removed_near)  # the last: nothing else has changed since
 
     def twin(self) -> Rows:
         rows = copy(self)
