@@ -94,7 +94,7 @@ class Ledger:
         with (
             watched(DaskRows, "scored", scored),
             watched(Rows, "_evaluated", evaluated),
-            watched(DaskExecutor, "_submitted", submitted),
+            watched(DaskExecutor, "submitted", submitted),
         ):
             yield self
 

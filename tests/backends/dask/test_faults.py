@@ -153,7 +153,7 @@ def amid(monkeypatch):
     """
 
     def plan(passes=None, rounds=None, before=False):
-        submitted = DaskExecutor._submitted
+        submitted = DaskExecutor.submitted
         n_passes, n_rounds = count(), count(1)
 
         def submitted_amid_events(self, tasks):
@@ -167,7 +167,7 @@ def amid(monkeypatch):
                 happen(events)
             return futures
 
-        monkeypatch.setattr(DaskExecutor, "_submitted", submitted_amid_events)
+        monkeypatch.setattr(DaskExecutor, "submitted", submitted_amid_events)
 
     return plan
 

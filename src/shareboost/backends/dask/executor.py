@@ -90,7 +90,7 @@ class DaskExecutor:
 
     def hold(self, tasks: BlockTasks) -> BlockTasks:
         """Have the results of tasks stay on the workers until ``release``."""
-        self._held += self._submitted(tasks)
+        self._held += self.submitted(tasks)
         return replace(tasks, graph={})
 
     def release(self) -> None:
@@ -99,15 +99,6 @@ class DaskExecutor:
             future.release()
         self._held.clear()
 
-    def computed(self, tasks: BlockTasks) -> list[Any]:
-        """Return the results of tasks here."""
-        futures = self._submitted(tasks)
-        try:
-            return self._gathered(futures)
-        finally:  # also cancels what is not computed yet
-            for future in futures:
-                future.release()
-
     def has_room(self, n_bytes: float) -> bool:
         """Return whether workers should hold so many bytes of rows and of their encoding."""
         with self._in_plain_words():
@@ -115,7 +106,7 @@ class DaskExecutor:
         limits = [worker["memory_limit"] or math.inf for worker in workers]
         return n_bytes <= HELD_SHARE * (sum(limits) if limits else math.inf)
 
-    def _submitted(self, tasks: BlockTasks) -> list[Future]:
+    def submitted(self, tasks: BlockTasks) -> list[Future]:
         """Return the results of tasks as futures."""
         with self._in_plain_words():
             futures: list[Future] = self.client.get(
@@ -123,7 +114,7 @@ class DaskExecutor:
             )
         return futures
 
-    def _gathered(self, futures: list[Future]) -> list[Any]:
+    def gathered(self, futures: list[Future]) -> list[Any]:
         """Return the results of futures."""
         with self._in_plain_words():
             loop: Any = self.client.loop
@@ -191,7 +182,12 @@ class BlockTasks:
 
     def computed(self) -> list[Any]:
         """Return the values here."""
-        return self.executor.computed(self)
+        futures = self.executor.submitted(self)
+        try:
+            return self.executor.gathered(futures)
+        finally:  # also cancels what is not computed yet
+            for future in futures:
+                future.release()
 
     def merged(
         self,
