@@ -176,7 +176,10 @@ def test_gaps_in_columns_that_are_not_read_do_not_matter():
 
 def test_groups_of_rivals_are_reduced_too():
     pool = Groups(np.arange(64) // 8)
-    for clf in (OneVsRestGreedyClassifier(2, pool=pool), MixedNormClassifier(n_features=3, pool=pool)):
+    for clf in (
+        OneVsRestGreedyClassifier(2, pool=pool),
+        MixedNormClassifier(n_features=3, pool=pool),
+    ):
         clf.fit(X, Y)
         small = clf.reduced()
         assert_same_bits(clf.predict_proba(X), small.predict_proba(X[:, clf.columns_]))
