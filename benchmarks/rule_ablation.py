@@ -4,6 +4,7 @@ Errors on held-out *training* rows, or on data that have no test rows, as in pen
 is touched. The changes that the package does not have are made here, in plain NumPy.
 
     python benchmarks/rule_ablation.py [--repeats 3] [--only SETTING ...] [--data PROBLEM ...]
+                                       [--cache FILE]
 
 - shortlist: how many columns are compared; "all" is as many as there is room for (256 columns, the
   chosen ones included).
@@ -16,16 +17,19 @@ is touched. The changes that the package does not have are made here, in plain N
   are compared by half of g' S^-1 g (gain), or by the sum of the sizes of S^-1/2 g.
 
 Prints as Markdown the mean error of each problem over its numbers of features, and by how much the
-change is behind the default, with the standard error over splits.
+change is behind the default, with the standard error over splits. `--cache` keeps what is measured
+in a JSON file, from which a later run takes it.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import warnings
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from time import process_time
 from unittest.mock import patch
 
@@ -219,7 +223,7 @@ def measure(setting, problem, seed):
         judged(clf.at(min(t, len(clf.path_))).predict_proba(X_held), y_held, clf.classes_)
         for t in budgets
     ]
-    return (*np.mean(found, axis=0), seconds)
+    return [*np.mean(found, axis=0).tolist(), seconds]
 
 
 def table(found, names):
@@ -254,16 +258,24 @@ if __name__ == "__main__":
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=SETTINGS, default=list(SETTINGS))
     parser.add_argument("--data", nargs="+", choices=QUICK, default=QUICK)
+    parser.add_argument("--cache", type=Path)
     options = parser.parse_args()
     warnings.filterwarnings("ignore")
+    known = (
+        json.loads(options.cache.read_text()) if options.cache and options.cache.exists() else {}
+    )
     found = {}
     for problem in problems():
         if problem[0] not in options.data:
             continue
         for setting in ["the default", *(s for s in options.only if s != "the default")]:
             repeats = MANY if problem[1].shape[0] < SMALL else options.repeats
-            runs = [measure(setting, problem, seed) for seed in range(repeats)]
-            if None not in runs:
-                found[setting, problem[0]] = np.array(runs)
+            key = f"{setting}, {problem[0]}, {repeats}"
+            if key not in known:
+                known[key] = [measure(setting, problem, seed) for seed in range(repeats)]
+                if options.cache:
+                    options.cache.write_text(json.dumps(known))
+            if None not in known[key]:
+                found[setting, problem[0]] = np.array(known[key])
     print(f"{stamp()}.\n")
     table(found, [name for name in QUICK if name in options.data])
