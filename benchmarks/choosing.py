@@ -294,7 +294,7 @@ def measure(selector, budgets, X_train, X_test, y_train, y_test):
     }
 
 
-class TooLongError(Exception):
+class TooLongError(BaseException):  # which a search for parameters does not take for a bad fit
     """The processor minutes of a cell are over."""
 
 
@@ -565,11 +565,12 @@ if __name__ == "__main__":
     cells = compute(options)
     where = f"Held-out error (mean of {SEEDS} splits)" if options.held_out else "Test error"
     print(f"{stamp()}.\n")
-    print(f"{where} in % with {LARGE} columns.\n")
+    print(f"{where} in % with {', '.join(map(str, LARGE))} columns.\n")
     table(cells, "errors", 100, 1, list(DATA), fixed=True)
     print("\nLog loss.\n")
     table(cells, "log_losses", 1, 2, list(DATA))
-    print(f"\nSmall data: error in % with {BUDGETS} columns, mean of {TEST_SEEDS} splits.\n")
+    sizes = "; ".join(f"{', '.join(map(str, BUDGETS[name]))} columns of {name}" for name in SMALL)
+    print(f"\nSmall data: error in % with {sizes}, mean of {TEST_SEEDS} splits.\n")
     table(cells, "errors", 100, 1, list(SMALL))
     print("\nLog loss.\n")
     table(cells, "log_losses", 1, 2, list(SMALL))
