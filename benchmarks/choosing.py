@@ -407,29 +407,36 @@ def table(cells, key, factor, digits, datas, fixed=False):
         row(name, *lines, *summary)
 
 
+def differences(ours, theirs, places):
+    """By how much theirs have more errors than ours, one number for each test row or split."""
+    if len(ours) > 1:
+        pairs = zip(ours, theirs, strict=True)
+        return np.array(
+            [np.mean([b["errors"][i] - a["errors"][i] for i in places]) for a, b in pairs]
+        )
+    rows = np.zeros(ours[0]["tested"])
+    for sign, part in ((-1.0, ours[0]), (1.0, theirs[0])):
+        for i in places:
+            rows[part["wrong"][i]] += sign / len(places)
+    return rows
+
+
 def behind(cells, default, rival):
-    """Print the cells in which the default has more errors than the rival by a standard error."""
-    found = []
-    cells = finished(cells)
+    """Print the cells in which the default has more errors than the rival.
+
+    And by how many of its standard errors: that of the difference, over test rows or splits.
+    """
+    cells, found = finished(cells), []
     for data in NAMES:
         if (default, data) not in cells or (rival, data) not in cells:
             continue
         for place, size in enumerate(budgets_of(data)):
-            ours, theirs = (
-                np.array([part["errors"][place] for part in cells[name, data]])
-                for name in (default, rival)
-            )
-            tested = cells[default, data][0]["tested"]
-            if len(ours) > 1:
-                gap = ours - theirs
-                error = gap.std(ddof=1) / np.sqrt(len(gap))
-            else:
-                error = np.sqrt(ours[0] * (1 - ours[0]) / tested)
-            if ours.mean() - theirs.mean() > error:
-                found.append(
-                    f"{data} with {size}: {100 * ours.mean():.1f} and {100 * theirs.mean():.1f}%"
-                )
-    print(f"{default} is behind {rival} by more than a standard error in: {found or 'no cell'}.")
+            gaps = differences(cells[default, data], cells[rival, data], [place])
+            error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+            if -gaps.mean() > error:
+                found.append(f"{data} with {size}: {-100 * gaps.mean():.2f} ± {100 * error:.2f}")
+    where = "; ".join(found) or "no cell"
+    print(f"{default} is behind {rival} by more than a standard error in: {where}.")
 
 
 def ahead(cells, default, datas):
@@ -444,11 +451,14 @@ def ahead(cells, default, datas):
     for name in present(cells):
         if name == default or not all((n, data) in done for n in (default, name) for data in datas):
             continue
-        gaps = [pair_of(done[default, data], done[name, data]) for data in datas]
-        sizes = [len(budgets_of(data)) for data in datas]
-        gap = np.average([gap for gap, _ in gaps], weights=sizes)
-        shares = np.array(sizes) / sum(sizes)
-        error = np.sqrt(sum((share * e) ** 2 for share, (_, e) in zip(shares, gaps, strict=True)))
+        gaps = [
+            differences(done[default, data], done[name, data], range(len(budgets_of(data))))
+            for data in datas
+        ]
+        shares = np.array([len(budgets_of(data)) for data in datas], dtype=float)
+        shares /= shares.sum()
+        gap = shares @ [own.mean() for own in gaps]
+        error = np.sqrt(shares**2 @ [own.var(ddof=1) / len(own) for own in gaps])
         losses = [
             np.concatenate(
                 [np.mean([part["log_losses"] for part in done[n, data]], axis=0) for data in datas]
@@ -456,20 +466,6 @@ def ahead(cells, default, datas):
             for n in (name, default)
         ]
         row(name, f"{100 * gap:+.2f} ± {100 * error:.2f}", f"{losses[0] - losses[1]:+.3f}")
-
-
-def pair_of(ours, theirs):
-    """The mean over numbers of columns by which theirs has more errors, and its error."""
-    if len(ours) > 1:
-        gaps = np.array(
-            [np.mean(b["errors"]) - np.mean(a["errors"]) for a, b in zip(ours, theirs, strict=True)]
-        )
-        return gaps.mean(), gaps.std(ddof=1) / np.sqrt(len(gaps))
-    rows = np.zeros(ours[0]["tested"])
-    for sign, part in ((-1.0, ours[0]), (1.0, theirs[0])):
-        for wrong in part["wrong"]:
-            rows[wrong] += sign / len(part["wrong"])
-    return rows.mean(), rows.std(ddof=1) / np.sqrt(len(rows))
 
 
 def own_numbers(cells):
@@ -574,11 +570,15 @@ if __name__ == "__main__":
     table(cells, "errors", 100, 1, list(SMALL))
     print("\nLog loss.\n")
     table(cells, "log_losses", 1, 2, list(SMALL))
-    for name, datas in (("the four", list(DATA)), ("the three small", list(SMALL))):
-        print(f"\nThe default against the others, mean of {name} data sets.\n")
+    groups = {"the four data sets": list(DATA), "the small ones": list(SMALL), "all": NAMES}
+    for name, datas in groups.items():
+        print(f"\nThe default against the others, mean of the cells of {name}.\n")
         ahead(cells, "orthogonal", datas)
     print()
-    behind(cells, "orthogonal", "SelectKBest")
+    for name in present(cells):
+        if name != "orthogonal" and name not in dict(ours()):
+            behind(cells, "orthogonal", name)
+            print()
     print()
     own_numbers(cells)
     print("\nProcessor seconds to select for all numbers of columns, on one thread.\n")
