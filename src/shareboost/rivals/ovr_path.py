@@ -16,7 +16,7 @@ from ..dataset import Sample
 from ..path import Round, StopReason
 from ..pools import Pool
 from ..rows import Chosen, Rows
-from ..selection.rules import Choice, contending
+from ..selection.rules import Choice, tied_with_best
 
 # Whose turn it is: that of the class with the best feature, or of one class after the other.
 SPENDS = ("largest", "in_turn")
@@ -179,7 +179,7 @@ class ClassTurns:
             self.stop_reason = StopReason.NO_GAIN if gainless else StopReason.EXHAUSTED
             return None
         if self.spend == "largest":
-            q = int(contending(scores, self.pool.rounding)[0])
+            q = int(tied_with_best(scores, self.pool.rounding)[0])
         else:
             after = np.roll(np.arange(self.n_classes), -1 - step.class_)
             q = int(after[scores[after] > -np.inf][0])
