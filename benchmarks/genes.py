@@ -195,10 +195,12 @@ if __name__ == "__main__":
     parser.add_argument("--read", type=Path)
     parser.add_argument("--tries", action="store_true")
     parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--only", nargs="+", help="settings of --tries")
     options = parser.parse_args()
     methods, problems, budgets = list(METHODS), list(PROBLEMS), BUDGETS
     if options.tries:
         methods, problems, budgets = [*TRIES, *methods[1:]], problems[:2], BUDGETS[2:]
+        methods = [m for m in methods if not options.only or m in options.only]
     if options.read:
         found = read(options.read)
     else:

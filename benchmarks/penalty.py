@@ -6,7 +6,7 @@ times, or twenty times if there are fewer than 1,000 rows.
 
     python benchmarks/penalty.py [--repeats 3] [--jobs 2] [--out docs/penalty.csv]
     python benchmarks/penalty.py --read docs/penalty.csv   # weights compared with the same rule
-    python benchmarks/penalty.py --curves [--repeats 10]   # the default at every number to 100
+    python benchmarks/penalty.py --curves [--repeats 10] [--data PROBLEM ...]  # at every number to 100
 
 Writes every held-out error and log loss to a CSV file, and prints as Markdown: the mean of each
 problem over its numbers of features, for every setting; by how many standard errors a problem is
@@ -412,6 +412,7 @@ if __name__ == "__main__":
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--read", type=Path)
     parser.add_argument("--curves", action="store_true")
+    parser.add_argument("--data", nargs="+", help="problems of --curves; all but the slow ones")
     options = parser.parse_args()
     options.repeats = options.repeats or (10 if options.curves else 3)
     given = list(problems())
@@ -420,7 +421,8 @@ if __name__ == "__main__":
         raise SystemExit
     if options.curves:
         print(f"{stamp()}.\n")
-        every_number([p for p in given if p[0] not in SLOW], options.repeats, options.jobs)
+        some = options.data or [p[0] for p in given if p[0] not in SLOW]
+        every_number([p for p in given if p[0] in some], options.repeats, options.jobs)
         raise SystemExit
     done = Parallel(options.jobs)(
         delayed(measure)(setting, problem, seed)
