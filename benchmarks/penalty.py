@@ -6,7 +6,7 @@ times, or twenty times if there are fewer than 1,000 rows.
 
     python benchmarks/penalty.py [--repeats 3] [--jobs 2] [--out docs/penalty.csv]
     python benchmarks/penalty.py --read docs/penalty.csv   # weights compared with the same rule
-    python benchmarks/penalty.py --curves [--repeats 10] [--data PROBLEM ...]  # at every number to 100
+    python benchmarks/penalty.py --curves [--repeats 10] [--data PROBLEM ...]  # every number to 100
 
 Writes every held-out error and log loss to a CSV file, and prints as Markdown: the mean of each
 problem over its numbers of features, for every setting; by how many standard errors a problem is
