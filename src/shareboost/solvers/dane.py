@@ -36,6 +36,12 @@ class Tilted(Objective):
         return loss, value + (self.tilt * W).sum(), gradient + self.tilt
 
 
+def rows_near(rows: Rows) -> Rows | None:
+    """Return some of the rows, at hand, where the rows of a backend are dear to evaluate."""
+    near: Rows | None = getattr(rows, "near", None)
+    return near
+
+
 def surrogate(
     objective: Objective, near: Rows, tolerance: float, max_iter: int
 ) -> tuple[Evaluation, int]:
@@ -49,7 +55,7 @@ def surrogate(
     where L-BFGS takes ten. Where steps gain too little, L-BFGS on all rows goes on from there.
     """
     here, steps = objective.start, 0
-    while here.reached > tolerance and steps < max_iter and not objective.hopeless(here):
+    while here.reached > tolerance and steps < max_iter and not objective.cannot_reach(here):
         there, tried = _step(objective, near, here, tolerance)
         steps += tried
         if there is None or there.reached > CONTRACTION * here.reached:
