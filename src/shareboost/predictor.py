@@ -180,8 +180,8 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
 
         The file is JSON, described in docs/model-file.md; to load it runs nothing in it, and
         gives the same predictions to the last bit. ``ShareBoostCV`` comes back as the
-        ``ShareBoostClassifier`` that it chose, a rival as a rival of the same class and parameters
-        with its last model alone. Pools of your own have no file.
+        ``ShareBoostClassifier`` that it chose, a rival as a rival of the same class and parameters.
+        Pools of your own have no file.
 
         Parameters
         ----------
@@ -191,8 +191,8 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
             Whether a file that is there already may be replaced.
         whole_path : bool, default=True
             Whether to keep every round, for ``at(t)``, ``staged_predict``, ``path_`` and
-            ``warm_start`` of what is loaded, or this model alone, in a smaller file. A classifier
-            without its rounds, such as a rival, has this model alone in either case.
+            ``warm_start`` of what is loaded, or this model alone, in a smaller file. Of the path of
+            a rival the models are kept, and not what else ``path_.to_frame()`` tells of them.
         """
         from .io import save_model
 
