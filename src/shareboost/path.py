@@ -302,10 +302,7 @@ def alone(clf: Predictor) -> PathOfOne:
         return path
     places, columns = path.places(clf.selected_)
     step = path.step(clf.selected_.size)
-    if isinstance(step, Round):
-        only = replace(step, plain=None)
-    else:
-        only = round_of(step, path.n_iter)
+    only = replace(step, plain=None) if isinstance(step, Round) else round_of(step, path.n_iter)
     return PathOfOne(
         features=path.features.take(places),
         intercept=path.intercept,
