@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
 from ..frames import pandas_for
 from ..input_columns import columns_read
 from ..inputs import input_of, on_host
-from ..model_path import ModelPath
 from ..predictor import Predictor
 from ..validation import check_labels_of_one_type, is_number, sample_weights
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..model_path import ModelPath
+
+NORMAL_QUANTILE = 1.959963984540054  # two-sided, 95%
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +60,8 @@ class ErrorCurve:
     def to_frame(self) -> pd.DataFrame:
         """Return one row a model as a pandas frame."""
         pd = pandas_for("n_features, fractions, n_columns and errors")
-        return pd.DataFrame(
-            {
-                "n_features": self.n_features,
-                "fraction": self.fractions,
-                "n_columns": self.n_columns,
-                "error": self.errors,
-            }
-        )
+        fields = {"n_features": self.n_features, "fraction": self.fractions}
+        return pd.DataFrame(fields | {"n_columns": self.n_columns, "error": self.errors})
 
 
 def error_curve(
@@ -134,29 +133,22 @@ def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
     One that the classifier does not know may be among them, but some must be known.
     """
     check_has_path(clf)
-    labels = _checked_labels(on_host(y), _n_rows(X))
-    if not np.isin(labels, clf.classes_).any():
-        raise ValueError(
-            f"y holds none of the classifier's classes, {clf.classes_.tolist()}, but labels such "
-            f"as {labels.tolist()[0]!r}."
-        )
-    return labels
-
-
-def _n_rows(X: Any) -> int:
     try:
-        return int(_num_samples(X))
+        n_rows = _num_samples(X)
     except TypeError as error:
         raise TypeError(f"X is not valid: it takes an array, matrix or frame. {error}") from None
-
-
-def _checked_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
+    y = on_host(y)
     check_labels_of_one_type(y)
     labels: NDArray[Any] = column_or_1d(y)
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError("y has missing labels (NaN): it takes a label for every row.")
     if labels.size != n_rows:
         raise ValueError(f"y has {labels.size} labels and X {n_rows} rows: y takes a label a row.")
+    if not np.isin(labels, clf.classes_).any():
+        raise ValueError(
+            f"y holds none of the classifier's classes, {clf.classes_.tolist()}, but labels such "
+            f"as {labels.tolist()[0]!r}."
+        )
     return labels
 
 
@@ -166,3 +158,12 @@ def n_columns_read(path: ModelPath, n_columns_in: int) -> list[int]:
         columns_read(path.features.take(path.places(step.atoms)[0]), n_columns_in).size
         for step in path
     ]
+
+
+def of_errors(wrong: int, tested: int) -> tuple[float, float]:
+    """Return the 95% interval of a share of errors, by Wilson's score."""
+    z2, share = NORMAL_QUANTILE**2, wrong / tested
+    middle = (share + z2 / (2 * tested)) / (1 + z2 / tested)
+    spread = math.sqrt(share * (1 - share) / tested + z2 / (4 * tested**2))
+    reach = NORMAL_QUANTILE / (1 + z2 / tested) * spread
+    return max(0.0, middle - reach), min(1.0, middle + reach)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..inputs import on_host
 from ..outputs import decision
-from ..predictor import Predictor
 from .comparison import check_has_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ..predictor import Predictor
 
 
 class Explanation(NamedTuple):
@@ -33,11 +37,7 @@ class Explanation(NamedTuple):
 
 
 def explanations(
-    clf: Predictor,
-    X: Any,
-    n_features: int,
-    class_of_interest: Any = None,
-    background: Any = None,
+    clf: Predictor, X: Any, n_features: int, class_of_interest: Any = None, background: Any = None
 ) -> Iterator[Explanation]:
     """Yield an explanation of each row, which names up to ``n_features`` features.
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..dataset import Sample
@@ -188,8 +187,6 @@ class JointBoostClassifier(Rival):
     def _takes_nan(self) -> bool:
         return True
 
-    def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        if scores.shape[1] == 2:
-            return scores
-        logits: NDArray[np.float64] = log_expit(2.0 * scores)
-        return logits
+    @property
+    def _sigmoid_slope(self) -> float | None:
+        return None if self.classes_.size == 2 else 2.0

@@ -6,8 +6,6 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..algorithm import Run, Stopping
@@ -189,6 +187,6 @@ class OneVsRestGreedyClassifier(Rival):
             sample, pool, n_classes, self.fit_intercept, new_run, self.n_features, self.spend
         )
 
-    def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithms of the sigmoids."""
-        return log_expit(scores)
+    @property
+    def _sigmoid_slope(self) -> float:
+        return 1.0

@@ -1,7 +1,7 @@
 """The few kinds of steps that every exported form is made of."""
 
 from .balls import Balls
-from .base import Places, Primitive
+from .base import Primitive
 from .matches import Matches
 from .products import Products
 from .reads import Reads
@@ -16,13 +16,4 @@ PRIMITIVES: dict[str, type[Primitive]] = {
     "matches": Matches,
 }
 
-__all__ = [
-    "PRIMITIVES",
-    "Balls",
-    "Matches",
-    "Places",
-    "Primitive",
-    "Products",
-    "Reads",
-    "Thresholds",
-]
+__all__ = ["PRIMITIVES", "Balls", "Matches", "Primitive", "Products", "Reads", "Thresholds"]
