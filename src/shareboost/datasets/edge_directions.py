@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import at_least, positive
 from ..threads import Workers, single_threaded_blas
+from ..validation import at_least, positive
 from .image_rows import BLOCK_VALUES, check_images, shape_of_one
 
 _TRUNCATE = 4.0  # the Gaussian ends after so many sigmas

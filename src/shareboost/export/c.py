@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arguments import at_least, one_of
 from ..inputs import on_host
 from ..io.files import write_whole
-from .layout import ROUNDING, layout_of, with_bounds
-from .plan import plan_of
-from .primitives.base import INPUT_TYPES, LANES, LARGEST_CODE, Form
+from ..validation import at_least, one_of
+from .layout import ROUNDING, Layout, layout_of, with_bounds
+from .plan import Plan, plan_of
+from .primitives.base import INPUT_TYPES, LANES, LARGEST_CODE, Form, Step
 from .text import comment_text, fragments, functions, string_literal, table
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
-    from .layout import Layout
-    from .plan import Plan
-    from .primitives.base import Step
 
 HEADER, EARLY_EXIT, PRUNING = "header.c", "early_exit.c", "primitives/pruning.c"
 # Rows that are scored at a time.
@@ -160,15 +154,16 @@ def _header(layout: Layout, notes: list[str]) -> str:
     plan, form, steps = layout.plan, layout.form, layout.steps
     code, k = fragments(HEADER), plan.classes.size
     searched, bounded = layout.searched, bool(layout.bounds)
+    includes = "includes"
+    if searched:
+        includes = "includes_of_bounds" if bounded else "includes_of_search"
     words: dict[str, Any] = {
         "name": form.name,
         "input": "uint8_t" if form.input_type == "uint8" else "float",
         "k": k,
         "n_inputs": plan.n_inputs,
         "notes": "".join(f" * {comment_text(note)}".rstrip() + "\n" for note in notes),
-        "includes": code[
-            f"includes{'' if not searched else '_of_bounds' if bounded else '_of_search'}"
-        ],
+        "includes": code[includes],
         "weight": f"{'' if form.weights == 'float32' else '(float)'}{form.name}_weights[column][q]",
         "labels": ",\n".join(f"        {string_literal(label)}" for label in plan.classes.tolist()),
         "every": layout.checked_every,

@@ -6,22 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..arguments import one_of
-from ..frames import pandas_for
+from ..arrays import pandas_for
 from ..path_of_one import PathOfOne
 from ..progress import track
-from .layout import layout_of
+from ..validation import one_of
+from .layout import Layout, layout_of
 from .plan import plan_of
-from .primitives.base import INPUT_TYPES, LARGEST_CODE, Form
+from .primitives.base import INPUT_TYPES, LARGEST_CODE, Form, Step
 from .text import table_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
-
-    from .layout import Layout
-    from .primitives.base import Step
 
 # Bytes of machine code besides those of the primitives, measured alike: of a model without
 # features, and of any other.

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from ..input_columns import are_numbered
 from ..io.files import write_whole
-from ..numbered_names import are_numbered
-from .plan import plan_of
+from .plan import Plan, plan_of
 from .text import floats, fragments, label, label_type, number, quoted
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator
-
-    from .plan import Plan
     from .primitives.base import Call
 
 

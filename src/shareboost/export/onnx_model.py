@@ -7,25 +7,22 @@ where Python does: of two classes whose scores are nearly alike the same one win
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ..input_columns import are_numbered
 from ..io.files import write_whole
-from ..numbered_names import are_numbered
 from ..pools.numbers import ranges
-from .plan import plan_of
+from .plan import Plan, plan_of
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
-
     import onnx
-    from numpy.typing import NDArray
-
-    from .plan import Plan
 
 # Softmax and Squeeze got their present forms with this version of the operators.
 LOWEST_OPSET = 13

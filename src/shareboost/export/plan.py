@@ -6,22 +6,19 @@ A plan is a list of primitives. Unions and groups dissolve into these. Scores ar
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .primitives import PRIMITIVES
+from .primitives import PRIMITIVES, Primitive
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
     from ..pools import Features
     from ..predictor import Predictor
-    from .primitives import Primitive
     from .primitives.base import Places
 
 # A column whose centre is further from zero, in deviations, is read less that centre: its score

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from ..frames import pandas_for
+from ..arrays import pandas_for
 from ..input_columns import columns_read
 from ..inputs import input_of, on_host
 from ..predictor import Predictor
 from ..validation import check_labels_of_one_type, is_number, sample_weights
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
 
     from ..model_path import ModelPath
 
@@ -30,16 +29,10 @@ NORMAL_QUANTILE = 1.959963984540054  # two-sided, 95%
 class ErrorCurve:
     """The error of every model of a path, figures 2 and 3 of the paper.
 
-    Attributes
-    ----------
-    n_features : ndarray of int
-        Features that each model uses, in the order of the path.
-    fractions : ndarray of float
-        The same as a share of all candidates: the axis of the paper's figure 3.
-    n_columns : ndarray of int
-        Columns of X that each model reads.
-    errors : ndarray of float
-        Share of the rows, by weight, that each model gets wrong.
+    All arrays are in the order of the path. ``n_features`` are those that each model uses, and
+    ``fractions`` the same as a share of all candidates, the axis of the paper's figure 3;
+    ``n_columns`` are the columns of X that it reads, and ``errors`` the share of the rows, by
+    weight, that it gets wrong.
     """
 
     n_features: NDArray[np.intp]
@@ -48,10 +41,7 @@ class ErrorCurve:
     errors: NDArray[np.float64]
 
     def features_needed(self, error: float) -> int | None:
-        """Return the fewest features of a model with at most that error, the paper's figure 2.
-
-        None where there is no such model.
-        """
+        """Return the fewest features that reach at most that error, None where no model does."""
         if not is_number(error) or not 0 <= error <= 1:
             raise ValueError(f"error={error!r} is not valid: it takes a share of rows, 0 to 1.")
         enough = self.n_features[self.errors <= error]
@@ -67,7 +57,7 @@ class ErrorCurve:
 def error_curve(
     clf: Predictor, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> ErrorCurve:
-    """Return the error of every model of a fitted classifier's path.
+    """Return the error of every model that ``clf.staged_predict`` yields the predictions of.
 
     Parameters
     ----------
@@ -80,11 +70,6 @@ def error_curve(
         be known.
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights of the rows.
-
-    Returns
-    -------
-    ErrorCurve
-        One entry for each model that ``clf.staged_predict`` yields the predictions of.
 
     Examples
     --------
@@ -117,14 +102,15 @@ def staged_labels(clf: Predictor, X: Any) -> Iterator[NDArray[Any]]:
         yield clf.classes_[on_host(scores.argmax(axis=1))]
 
 
-def check_has_path(clf: Any) -> None:
-    """Refuse what is no fitted classifier with a path of models."""
+def check_has_path(clf: Any, fitted: bool = True) -> None:
+    """Refuse what is no classifier with a path of models, and one that is not fitted."""
     if not isinstance(clf, Predictor):
         raise TypeError(
-            f"clf is a {type(clf).__name__}, which has no path of models: it takes a fitted "
+            f"clf is a {type(clf).__name__}, which has no path of models: it takes a "
             "ShareBoostClassifier, ShareBoostCV or rival, without a pipeline around it."
         )
-    check_is_fitted(clf)
+    if fitted:
+        check_is_fitted(clf)
 
 
 def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:

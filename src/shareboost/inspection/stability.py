@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in
 
-from ..arguments import at_least, jobs
+from ..arrays import pandas_for
 from ..classifier import ShareBoostClassifier
-from ..dataset import given_sample
-from ..frames import pandas_for
-from ..predictor import Predictor
+from ..dataset import GivenSample, given_sample
 from ..progress import progress_bars, track
-from ..validation import encode_labels, is_number
-from .comparison import NORMAL_QUANTILE
+from ..validation import at_least, encode_labels, is_number, jobs
+from .comparison import NORMAL_QUANTILE, check_has_path
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pandas as pd
-    from numpy.typing import ArrayLike, NDArray
 
-    from ..dataset import GivenSample
+    from ..predictor import Predictor
 
     Stratum = tuple[NDArray[np.intp], int]  # the rows of a class, and how many a resample holds
 
@@ -39,20 +35,14 @@ SHOWN = 5
 class Stability:
     """Which columns were chosen in each resample: how often each, and how stably all.
 
-    Attributes
-    ----------
-    selections : ndarray of bool of shape (n_resamples, n_columns)
-        Whether the model of a resample reads a column.
-    names : ndarray of str of shape (n_columns,)
-
     References
     ----------
     Nogueira, Sechidis and Brown, "On the Stability of Feature Selection Algorithms",
     JMLR 18(174), 2018: Definition 4 for the index, Corollary 9 for the interval.
     """
 
-    selections: NDArray[np.bool_]
-    names: NDArray[Any]
+    selections: NDArray[np.bool_]  # (n_resamples, n_columns): whether the model reads a column
+    names: NDArray[Any]  # (n_columns,)
 
     def __repr__(self) -> str:
         n, d = self.selections.shape
@@ -139,19 +129,20 @@ def selection_stability(
 ) -> Stability:
     """Return how often each column of X is chosen when the rows are resampled.
 
+    A column is chosen where the fitted model reads it. Resamples share rows, and their accidents:
+    labels that no column tells can still give an index of 0.1 or 0.2 at the default ``fraction``.
+
     Parameters
     ----------
     clf : ShareBoostClassifier or ShareBoostCV
-        Fitted or not. A clone of it is fitted to every resample, without its ``checkpoint``,
-        ``warm_start`` and ``verbose``.
-    X, y : rows and labels
+        A clone is fitted to every resample, without ``checkpoint``, ``warm_start``, ``verbose``.
+    X, y : array-like
     n_resamples : int, default=50
-        At least 2.
     fraction : float, default=0.5
         How much of every class a resample holds, in (0, 1]; at least one row of each.
     replace : bool, default=False
-        Whether rows are drawn with replacement; with ``fraction=1`` that is the bootstrap. A row
-        and its copy may then be one in training and one held out, where ``clf`` holds rows out.
+        Whether rows are drawn with replacement; with ``fraction=1`` that is the bootstrap. Where
+        ``clf`` holds rows out, a row may then be in training and its copy held out.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the fits, not in the draws. Rows of weight zero are left out.
     n_jobs : int, optional
@@ -160,12 +151,6 @@ def selection_stability(
         Seeds the draws, and the clones' own ``random_state`` where it is None.
     verbose : int, default=0
         1 shows a progress bar over the resamples.
-
-    Notes
-    -----
-    A column is chosen where the fitted model reads it: a product both factors, a group all of its
-    columns. Resamples share rows, and so the accidents of these rows: labels that no column tells
-    can still give an index of 0.1 or 0.2 at the default ``fraction``, near 0 at a small one.
 
     Examples
     --------
@@ -176,24 +161,18 @@ def selection_stability(
     >>> list(stability.names[stability.frequencies >= 0.9])
     ['petal length (cm)']
     """
-    if not isinstance(clf, Predictor):
-        raise TypeError(
-            f"clf={clf!r} is not valid for selection_stability: it takes a classifier of "
-            "shareboost itself. For one at the end of a Pipeline, give it the transformed rows."
-        )
+    check_has_path(clf, fitted=False)
     n_resamples = at_least("n_resamples", n_resamples, 2, "selection_stability")
-    n_jobs = jobs(n_jobs, X)
+    parallel = Parallel(n_jobs=jobs(n_jobs, X), return_as="generator")
     unfitted = clone(clf)  # light to send
     rows = given_sample(unfitted, X, y, sample_weight)
     names = np.asarray(_check_feature_names_in(unfitted), dtype=object)
-    resamples = _resamples(_strata(rows, fraction, replace), replace, n_resamples, random_state)
-    tasks = (delayed(_chosen_columns)(unfitted, rows, *resample) for resample in resamples)
-    selections = np.zeros((n_resamples, names.size), dtype=bool)
+    chosen = partial(_chosen_columns, unfitted, rows, _strata(rows, fraction, replace), replace)
+    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_resamples)
     with progress_bars(bool(verbose)):
-        done = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-        for chosen, columns in zip(selections, track(done, "resamples", n_resamples), strict=True):
-            chosen[columns] = True
-    return Stability(selections, names)
+        done = track(parallel(map(delayed(chosen), seeds.tolist())), "resamples", n_resamples)
+        selections = [np.isin(np.arange(names.size), columns) for columns in done]
+    return Stability(np.array(selections), names)
 
 
 def _strata(rows: GivenSample, fraction: Any, replace: bool) -> list[Stratum]:
@@ -215,21 +194,12 @@ def _strata(rows: GivenSample, fraction: Any, replace: bool) -> list[Stratum]:
     return strata
 
 
-def _resamples(
-    strata: list[Stratum], replace: bool, n: int, random_state: Any
-) -> Iterator[tuple[NDArray[np.intp], int]]:
-    """Yield the sorted rows of each resample, and its seed."""
-    seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n)
-    for seed in seeds.tolist():
-        rng = np.random.default_rng(seed)
-        drawn = [rng.choice(own, size, replace=replace) for own, size in strata]
-        yield np.sort(np.concatenate(drawn)), seed
-
-
 def _chosen_columns(
-    clf: Predictor, rows: GivenSample, drawn: NDArray[np.intp], seed: int
+    clf: Predictor, rows: GivenSample, strata: list[Stratum], replace: bool, seed: int
 ) -> NDArray[np.intp]:
-    """Return the columns that a clone reads, with its open seeds set, fitted to the drawn rows."""
+    """Return the columns that a clone reads, with its open seeds set, fitted to a resample."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(own, size, replace=replace) for own, size in strata]
     unfitted: Any = clone(clf)
     changed: dict[str, Any] = {}
     for path, value in unfitted.get_params(deep=True).items():
@@ -238,7 +208,7 @@ def _chosen_columns(
             changed[path] = ShareBoostClassifier._of_one_fit[name]
         elif name == "random_state" and value is None:
             changed[path] = seed
-    fitted = unfitted.set_params(**changed).fit(*rows.take(drawn))
+    fitted = unfitted.set_params(**changed).fit(*rows.take(np.sort(np.concatenate(drawn))))
     reads = fitted._model().features.reads(fitted.n_features_in_)
     if reads is None:
         raise ValueError(

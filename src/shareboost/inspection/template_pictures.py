@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ..pools import Features
 
     Picture = NDArray[np.float32]
@@ -35,13 +34,10 @@ def template_pictures(features: Features) -> list[TemplatePicture]:
     """Return the templates among the features, in their order."""
     atom = np.repeat(np.arange(features.ids.size), features.widths)
     names = ("templates", "down", "across")
-    pictures = [
-        TemplatePicture(*picture)
-        for fields in _matches(features)
-        for picture in zip(
-            atom[fields["places"]].tolist(), *(fields[name] for name in names), strict=True
-        )
-    ]
+    pictures: list[TemplatePicture] = []
+    for fields in _matches(features):
+        places = atom[fields["places"]].tolist()
+        pictures += map(TemplatePicture, places, *(fields[name] for name in names))
     return sorted(pictures, key=lambda picture: picture.place)
 
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import one_of
+from ..validation import one_of
 from .base import Atoms, Floats, Pool
 from .columns import ColumnFeatures, Columns
 from .features import INPUTS, Features, Integers, Labels

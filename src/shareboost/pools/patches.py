@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arguments import at_least
 from ..arrays import dense
 from ..inputs import backend_module
+from ..validation import at_least
 from .clustering import cluster
 from .features import columns_type, is_host, namespace
 from .numbers import ranges

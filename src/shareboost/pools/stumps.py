@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import at_least, one_of
+from ..validation import at_least, one_of
 from .base import (
     PART_BYTES,
     POWERS,

@@ -15,8 +15,8 @@ from sklearn.base import clone
 from sklearn.utils.metaestimators import _BaseComposition
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import positive
 from ..arrays import dense
+from ..validation import positive
 from .base import Atoms, Floats, Pool
 from .features import Features, Ids, Integers, Members, Texts, beside, namespace
 from .table import Table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..frames import pandas_for
+from ..arrays import pandas_for
 from ..model_path import ModelPath, Step
 from ..path import StopReason
 from ..pools import Features

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from ...arguments import at_least
+from numpy.typing import ArrayLike
+
 from ...export.cost import running_costs
+from ...validation import at_least
 from ..comparison import check_has_path, error_curve
 from ..stability import Stability
 from .weights import COLOURS, axes_of, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
 
     from ...predictor import Predictor
 
@@ -38,7 +40,6 @@ def plot_path(
     loss : bool, default=True
         Whether to draw the training loss, dashed; beside errors on an axis of its own.
     ax : matplotlib Axes, optional
-        What to draw on. None makes a figure.
     """
     if (X is None) != (y is None):
         raise ValueError("X and y are for each other: plot_path takes both or neither.")
@@ -76,22 +77,17 @@ def plot_cost(
 
     Parameters
     ----------
-    clf : ShareBoostClassifier, ShareBoostCV or a rival, or a dict of them
-        Fitted. Of a dict all are drawn, called by their keys.
-    X, y : array-like
-        Rows and labels, best of all such that the classifier has not seen.
+    clf, X, y
+        As ``plot_path`` takes them.
     ax : matplotlib Axes, optional
-        What to draw on. None makes a figure.
     """
     models = _by_name(clf, "plot_cost")
     ax = axes_of(ax)
     for colour, name, model in models:
         costs = running_costs(model)
         if costs is None:
-            raise TypeError(
-                f"What {type(model.path_.features).__name__} cost to run is not known: plot_cost "
-                "takes classifiers of the pools of shareboost."
-            )
+            kind = type(model.path_.features).__name__
+            raise TypeError(f"What {kind} cost to run is not known: they have no exported form.")
         some = costs["multiply_adds"] > 0
         errors = error_curve(model, X, y).errors
         ax.plot(costs["multiply_adds"][some], 100 * errors[some], "-", color=colour, label=name)
@@ -113,12 +109,10 @@ def plot_stability(stability: Stability, *, n_columns: int = 20, ax: Axes | None
     n_columns : int, default=20
         The most columns to draw; those that were never chosen are left out.
     ax : matplotlib Axes, optional
-        What to draw on. None makes a figure.
     """
     if not isinstance(stability, Stability):
         raise TypeError(
-            f"stability is a {type(stability).__name__}: plot_stability takes what "
-            "selection_stability returns."
+            f"stability is a {type(stability).__name__}: it takes what selection_stability returns."
         )
     n_columns = at_least("n_columns", n_columns, 1, "plot_stability")
     order = [j for j in stability.order[:n_columns] if stability.frequencies[j] > 0]
@@ -142,7 +136,4 @@ def _by_name(clf: Any, of: str) -> list[tuple[str, str, Predictor]]:
         raise ValueError(f"clf is an empty dict: {of} takes fitted classifiers of shareboost.")
     for model in models.values():
         check_has_path(model)
-    return [
-        (COLOURS[place % len(COLOURS)], name, model)
-        for place, (name, model) in enumerate(models.items())
-    ]
+    return [(colour, *named) for colour, named in zip(cycle(COLOURS), models.items(), strict=False)]

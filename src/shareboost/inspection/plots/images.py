@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from ...arguments import at_least, image_shape_of_rows
 from ...inputs import on_host, rows_of
+from ...validation import at_least, image_shape_of_rows
 from ..comparison import check_has_path, labels_of_rows
 from ..template_pictures import image_shape_of, template_pictures
 from .weights import axes_of, literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
 
     from ...predictor import Predictor
 
@@ -42,7 +41,6 @@ def plot_templates(
     across : int, default=6
         Pairs a row.
     ax : matplotlib Axes, optional
-        What to draw on. None makes a figure.
     """
     check_has_path(clf)
     n_templates = at_least("n_templates", n_templates, 1, "plot_templates")
@@ -50,10 +48,7 @@ def plot_templates(
     features = clf.path_.features.take(clf.path_.places(clf.selected_)[0])
     found = template_pictures(features)[:n_templates]
     if not found:
-        raise ValueError(
-            "clf has chosen no image templates: plot_templates takes a classifier of pool="
-            '"templates".'
-        )
+        raise ValueError('clf has chosen no image templates, which pool="templates" has.')
     pairs = [(side_by_side(one.template), np.outer(one.down, one.across)) for one in found]
     down = -(-len(pairs) // across)
     ax = axes_of(ax, (1.3 * min(across, len(pairs)), 0.7 * down))
@@ -100,7 +95,6 @@ def plot_errors(
     across : int, default=10
         Images a row.
     ax : matplotlib Axes, optional
-        What to draw on. None makes a figure.
     """
     n_images = at_least("n_images", n_images, 1, "plot_errors")
     across = at_least("across", across, 1, "plot_errors")

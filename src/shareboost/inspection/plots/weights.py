@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...arguments import at_least
 from ...class_weights import sharing
 from ...inputs import on_host
+from ...validation import at_least
 from ..comparison import check_has_path
-from ..explanation import explanations
+from ..explanation import Explanation, explanations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
-    from numpy.typing import NDArray
 
     from ...predictor import Predictor
-    from ..explanation import Explanation
 
 # Told apart by most eyes; styles tell them apart in print.
 COLOURS = ("#0b62a4", "#d1495b", "#2a9d5c", "#8f5fbf", "#e08e0b", "#5c5c5c")
@@ -64,7 +62,6 @@ def plot_sharing(
         Whether to draw each feature's weights over its largest magnitude, or all as they are,
         in the units of the scaled columns.
     ax : matplotlib Axes, optional
-        What to draw on. None makes a figure.
     """
     check_has_path(clf)
     path = clf.path_
@@ -128,7 +125,6 @@ def plot_explanation(
     n_features : int, default=12
         The most features to draw, those of the largest contributions; all others are added up.
     ax : matplotlib Axes, optional
-        What to draw on. None makes a figure.
     """
     n_features = at_least("n_features", n_features, 1, "plot_explanation")
     [told] = explanations(clf, _one_row(x), n_features, class_of_interest, background)
@@ -173,13 +169,11 @@ def draw_waterfall(ax: Axes, told: Explanation, start_name: str) -> None:
 
 
 def _named(name: str, value: float) -> str:
-    """Return the name of a feature with its value, where it has one."""
-    return literal(shortened(name)) + ("" if np.isnan(value) else f" = {value:.4g}")
+    """Return the name of a feature with its value, where it has one.
 
-
-def shortened(name: str) -> str:
-    """Return a long name without its middle: names of a table often differ at their ends alone."""
-    if len(name) <= LONGEST_NAME:
-        return name
-    head = LONGEST_NAME // 2
-    return f"{name[:head]}…{name[head + 1 - LONGEST_NAME :]}"
+    A long name goes without its middle: names of a table often differ at their ends alone.
+    """
+    if len(name) > LONGEST_NAME:
+        head = LONGEST_NAME // 2
+        name = f"{name[:head]}…{name[head + 1 - LONGEST_NAME :]}"
+    return literal(name) + ("" if np.isnan(value) else f" = {value:.4g}")

@@ -12,6 +12,8 @@ from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import ArrayLike
+
 from ...export.javascript import to_js
 from ...io.files import check_target, write_whole
 from ...progress import progress_bars
@@ -19,8 +21,6 @@ from .data import report_data
 from .packing import packed
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from ...predictor import Predictor
 
 __all__ = ["report_data", "write_report"]
@@ -54,7 +54,7 @@ def write_report(
     Parameters
     ----------
     clf : ShareBoostClassifier, ShareBoostCV or a rival
-        Fitted. Every model of its path is told of.
+        Fitted.
     X, y : array-like
         Held-out rows and their labels.
     path : str or path-like
@@ -62,10 +62,9 @@ def write_report(
     X_train, y_train, title : optional
         As ``report_data`` takes them.
     json_path : str or path-like, optional
-        Where to write ``report_data`` of the same, as JSON.
+        Where to write the data as JSON.
     overwrite : bool, default=False
-        Whether files that are there already may be replaced; else FileExistsError is raised
-        before any work is done.
+        Whether files that are there already may be replaced; else they are refused first.
     verbose : int, default=0
         1 shows progress bars on the standard error stream.
 
@@ -90,11 +89,11 @@ def write_report(
         raise ValueError(f"json_path={os.fspath(json_path)!r} is the file of path too.")
     with progress_bars(bool(verbose)):
         data = report_data(clf, X, y, X_train=X_train, y_train=y_train, title=title)
-    page = page_of(data, clf)
+    page = page_of(data, clf).encode()
     if json_path is not None:
         plain = json.dumps(data, ensure_ascii=False, allow_nan=False)
         write_whole(json_path, plain.encode(), overwrite)
-    write_whole(path, page.encode(), overwrite)
+    write_whole(path, page, overwrite)
 
 
 def page_of(data: dict[str, Any], clf: Predictor) -> str:

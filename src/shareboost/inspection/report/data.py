@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ...class_weights import sharing
 from ...export.cost import running_costs
@@ -15,10 +17,6 @@ from .images import image_data
 from .packing import rounded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import ArrayLike, NDArray
-
     from ...model_path import ModelPath
     from ...predictor import Predictor
 
@@ -38,10 +36,13 @@ def report_data(
 ) -> dict[str, Any]:
     """Return what a report tells of a fitted classifier, in types that JSON has.
 
+    docs/report.md describes all keys. "models" has an entry for each model of the path, of a path
+    of more than 300 for some 300 of them; "images" is there for image templates.
+
     Parameters
     ----------
     clf : ShareBoostClassifier, ShareBoostCV or a rival
-        Fitted. Every model of its path is told of.
+        Fitted.
     X, y : array-like
         Held-out rows and their labels. A label that the classifier does not know counts as an
         error.
@@ -49,12 +50,6 @@ def report_data(
         Rows that it was trained on, for its error there, and for what images look like.
     title : str, optional
         Of the page.
-
-    Returns
-    -------
-    dict
-        docs/report.md describes all keys. "models" has an entry for each model of the path, of a
-        path of more than 300 for some 300 of them; "images" is there for image templates.
     """
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train are for each other: report takes both or neither.")

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...inputs import on_host
 from ..template_pictures import image_shape_of, template_pictures
 from .packing import rounded
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from ...predictor import Predictor
 
 # Values of all misclassified images that are kept, and the most images: a page of 2 MB has room
@@ -104,7 +103,10 @@ def stroke_style(images: NDArray[Any]) -> dict[str, Any]:
     top, bottom = _extent(coverage.max(axis=2))
     left, right = _extent(coverage.max(axis=1))
     boxes = np.stack([top + bottom, left + right], axis=1) / 2
-    masses = _centres_of_mass(coverage)
+    total = coverage.sum(axis=(1, 2))
+    mass_down = coverage.sum(axis=2) @ np.arange(height) / total
+    mass_across = coverage.sum(axis=1) @ np.arange(width) / total
+    masses = np.stack([mass_down, mass_across], axis=1)
     by_mass = bool(masses.var(axis=0).sum() < boxes.var(axis=0).sum())
     sides = np.maximum(bottom - top, right - left) + 1
     return {
@@ -121,14 +123,6 @@ def _extent(profile: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.
     """Return the first and the last place with ink of each profile, (n, places)."""
     inked = profile > FAINTEST
     return inked.argmax(axis=1), inked.shape[1] - 1 - inked[:, ::-1].argmax(axis=1)
-
-
-def _centres_of_mass(coverage: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (row, column) of every image, (n, 2)."""
-    total = coverage.sum(axis=(1, 2))
-    _, height, width = coverage.shape
-    down = coverage.sum(axis=2) @ np.arange(height) / total
-    return np.stack([down, coverage.sum(axis=1) @ np.arange(width) / total], axis=1)
 
 
 def _stroke_widths(coverage: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import base64
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...class_weights import LEAST_SHARE
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # Of a model's weights, coded by the square root of their magnitude: small ones stay apart.
 LARGEST_CODE = 127
@@ -30,7 +28,10 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
         "loss": [None if loss is None else float(f"{loss:.5g}") for loss in columns["loss"]],
         "costs": costs[0] and {name: [one[name] for one in costs] for name in costs[0]},
         "confusion": _changes(columns["confusion"]),
-        "features": [_first_ones(features) for features in columns["features"]],
+        # Of those that are the first ones their number.
+        "features": [
+            len(some) if some == list(range(len(some))) else some for some in columns["features"]
+        ],
         "weights": [_coded(weights) for weights in columns["weights"]],
     }
     images = data["images"] and _images(data["images"], len(data["classes"]))
@@ -45,11 +46,6 @@ def _changes(matrices: list[Any]) -> list[list[int]]:
         places = np.flatnonzero(changes)
         found.append(np.stack([places, changes[places]], axis=1).ravel().tolist())
     return found
-
-
-def _first_ones(features: list[int]) -> int | list[int]:
-    """Return how many there are, where they are the first ones, else all."""
-    return len(features) if features == list(range(len(features))) else features
 
 
 def _coded(weights: list[list[float]]) -> dict[str, Any]:
