@@ -18,8 +18,7 @@ from onnx_session import assert_onnx_answers
 from shareboost import ShareBoostClassifier
 from shareboost.export import cost_report, quantization_loss
 from shareboost.export.primitives import PRIMITIVES, Primitive
-from shareboost.export.primitives.base import Call, CodeBytes, Step, weighted
-from shareboost.export.primitives.reads import most_in_range
+from shareboost.export.primitives.base import Call, CodeBytes, Step, most_in_range, weighted
 from shareboost.export.text import integers
 from shareboost.io import features, file_schema
 from shareboost.io.reader import model_of

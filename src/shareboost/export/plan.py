@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from .primitives import PRIMITIVES, Primitive
+from .primitives import PRIMITIVES
+from .primitives.base import Places, Primitive
 
 if TYPE_CHECKING:
     from ..pools import Features
     from ..predictor import Predictor
-    from .primitives.base import Places
 
 # A column whose centre is further from zero, in deviations, is read less that centre: its score
 # would lose digits in float32.

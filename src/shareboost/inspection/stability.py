@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 
     Stratum = tuple[NDArray[np.intp], int]  # the rows of a class, and how many a resample holds
 
-# How many names a Stability shows.
-SHOWN = 5
+SHOWN = 5  # names that a Stability shows
 
 
 @dataclass(frozen=True, repr=False, eq=False)

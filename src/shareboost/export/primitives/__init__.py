@@ -2,6 +2,7 @@
 
 from .balls import Balls
 from .base import Primitive
+from .hinges import Hinges
 from .matches import Matches
 from .products import Products
 from .reads import Reads
@@ -11,9 +12,8 @@ from .thresholds import Thresholds
 PRIMITIVES: dict[str, type[Primitive]] = {
     "reads": Reads,
     "thresholds": Thresholds,
+    "hinges": Hinges,
     "products": Products,
     "balls": Balls,
     "matches": Matches,
 }
-
-__all__ = ["PRIMITIVES", "Balls", "Matches", "Primitive", "Products", "Reads", "Thresholds"]

@@ -199,6 +199,13 @@ def beyond_float32(what: str) -> ValueError:
     )
 
 
+def most_in_range(step: Step, more: Pairs, least: Any, most: Any) -> Pairs:
+    """Return ``most_added`` of single values, each within its range."""
+    offsets = step.tables.get("offsets", np.zeros(step.n, dtype=np.float32))
+    ends = np.stack([least - offsets, most - offsets])[:, :, None, None]
+    return (more * ends).max(axis=0)
+
+
 def weighted(nodes: Nodes, plan: Plan, values: str, places: Places) -> str:
     """Add the values of those places, less their offsets, times their weights, (rows, k)."""
     offsets = plan.offsets[places]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text import functions, integers, label, template
-from .base import Call, CodeBytes, Form, Pairs, Primitive, Step, Values, weighted
-from .reads import Reads, folded_of_values, most_in_range, offsets_of
+from .base import Call, CodeBytes, Form, Pairs, Primitive, Step, Values, most_in_range, weighted
+from .reads import Reads, folded_of_values, offsets_of
 
 if TYPE_CHECKING:
     from ..onnx_model import Nodes

@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text import functions, integers, template
-from .base import TINY_CODE, Call, CodeBytes, Form, Pairs, Primitive, Step, Values, weighted
+from .base import (
+    TINY_CODE,
+    Call,
+    CodeBytes,
+    Form,
+    Pairs,
+    Primitive,
+    Step,
+    Values,
+    most_in_range,
+    weighted,
+)
 
 if TYPE_CHECKING:
     from ..onnx_model import Nodes
@@ -72,13 +83,6 @@ def offsets_of(part: Primitive, plan: Plan) -> tuple[NDArray[np.float32], Values
     """Return the offsets of a part's values in float32, and what their rounding adds to scores."""
     offsets = plan.offsets[part.places].astype(np.float32)
     return offsets, plan.weights[:, part.places] @ (offsets - plan.offsets[part.places])
-
-
-def most_in_range(step: Step, more: Pairs, least: Any, most: Any) -> Pairs:
-    """Return ``most_added`` of single values, each within its range."""
-    offsets = step.tables.get("offsets", np.zeros(step.n, dtype=np.float32))
-    ends = np.stack([least - offsets, most - offsets])[:, :, None, None]
-    return (more * ends).max(axis=0)
 
 
 def folded_of_values(n_classes: int, n_columns: int) -> int:

@@ -44,8 +44,7 @@ def report_data(
     clf : ShareBoostClassifier, ShareBoostCV or a rival
         Fitted.
     X, y : array-like
-        Held-out rows and their labels. A label that the classifier does not know counts as an
-        error.
+        Held-out rows and their labels; one that the classifier does not know is an error.
     X_train, y_train : array-like, optional
         Rows that it was trained on, for its error there, and for what images look like.
     title : str, optional
