@@ -39,6 +39,16 @@ from .validation import is_number
 FLOAT32_REFIT_TOL = 1e-4
 
 
+class _Count(Interval):
+    """An integer of at least 1, but not True, which scikit-learn takes for one."""
+
+    def __init__(self) -> None:
+        super().__init__(Integral, 1, None, closed="left")
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        return not isinstance(val, bool) and bool(super().is_satisfied_by(val))
+
+
 class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     """A multiclass classifier that looks at few features, the same few for all classes.
 
@@ -229,10 +239,10 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features": [Interval(Integral, 1, None, closed="left"), None],
+        "n_features": [_Count(), None],
         "pool": [StrOptions(set(POOLS)), Pool],
         "rule": [StrOptions(set(RULES))],
-        "shortlist": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "shortlist": [_Count(), StrOptions({"auto"}), None],
         "swap": ["boolean"],
         "groups": ["array-like", dict, None],
         "group_choice": [StrOptions(set(GROUP_CHOICES))],
@@ -245,12 +255,12 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "solver": [StrOptions(set(SOLVERS))],
         "tol": [Interval(Real, 0, np.inf, closed="neither")],
         "refit_tol": [Interval(Real, 0, 1, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [_Count()],
         "margin": [Interval(Real, 0, np.inf, closed="left")],
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [Interval(Integral, 1, None, closed="left"), None],
+        "n_iter_no_change": [_Count(), None],
         "warm_start": ["boolean"],
         "checkpoint": [str, os.PathLike, None],
         "device": [object],  # checked by torch

@@ -114,7 +114,7 @@ class CheckedSample(NamedTuple, Generic[Estimator]):
     checked: Estimator  # a copy, which knows the number and names of columns
     classes: NDArray[Any]
     names: Sequence[str]  # of X's columns
-    sample: Any  # Sample, or SpreadSample: weighted by class too; some weights may be zero
+    sample: Any  # Sample, or DaskDataset: weighted by class too; some weights may be zero
 
 
 def checked_sample(

@@ -155,7 +155,13 @@ class Path(ModelPath):
 
     @property
     def scores(self) -> NDArray[np.float64]:
-        """Score of each chosen atom when it was chosen; eq. (7) of the paper by its own rule."""
+        """Score of each chosen atom when it was chosen, before its price; NaN if it was owned.
+
+        For the rules ``"gradient"`` and ``"orthogonal"`` it is the l1 norm over classes of the
+        atom's part of the gradient, eq. (7) of the paper. For ``"newton"`` it is the sum of
+        ``g^2 / 2h``, an estimate of what the loss falls by. For the others it is what the loss,
+        with its penalty, falls by in the step of the rule.
+        """
         return np.array([round_.score for round_ in self])
 
     def first(self, t: int) -> Path:

@@ -53,7 +53,6 @@ class Removed(NamedTuple):
     chosen: Chosen
     columns: list[Array]  # of each block
     gram: Any
-    near: Removed | None = None  # of the rows near
 
 
 class Evaluated(NamedTuple):
@@ -99,9 +98,6 @@ class Rows:
     def placement(self) -> Any:
         """How a cluster is used; None where the rows are here."""
         return None
-
-    # Some of the rows at hand, with the same atoms chosen, where to evaluate all of them is dear.
-    near: Rows | None = None
 
     def __init__(
         self,

@@ -211,7 +211,7 @@ class Templates(Pool):
     whatever their weights.
     """
 
-    published: ClassVar[dict[str, Any]] = {"scale": "none"}
+    published: ClassVar[dict[str, Any]] = {"scale": "none", "min_deviation": 0.0}
 
     def __init__(
         self,
