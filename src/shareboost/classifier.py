@@ -17,13 +17,12 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from . import assembly, warm_start
+from . import assembly
 from .dataset import checked_sample
+from .identity import Digests, check_shape, path_to_go_on_from, shape_of
 from .inputs import backend_of
-from .io.fingerprint import digest
-from .io.identity import resolved_of, shaping_of
 from .losses import LogisticLoss
-from .model_path import fitted_attributes
+from .model import fitted_attributes
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool
@@ -429,7 +428,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         checked.groups_ = wishes.labels
         sample, held_out = assembly.samples(checked, all_rows, eval_set, classes, pool, backend)
         checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size, backend)
-        warm = warm_start.path_of(self, checked.n_features_in_, classes)
+        warm = path_to_go_on_from(self, checked.n_features_in_, classes)
         fitted = partial(self._fitted, checked, classes)
         path = None
         with progress_bars(bool(self.verbose)), ExitStack() as stack:
@@ -438,15 +437,15 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             if self.refit_tol < FLOAT32_REFIT_TOL:
                 pool.widen()
             terms = wishes.terms(pool)
-            shaped_by = shaping_of(self, wishes, terms)
-            if isinstance(self.alpha, str):  # else only ratios of weights matter
-                shaped_by["the unit of sample_weight"] = digest(sample.weight_unit)
+            shaped_by = shape_of(self, wishes, terms, sample.weight_unit)
             most = min(self.n_features or pool.n_atoms_, pool.n_atoms_)
             rows = sample.rows(pool, classes.size, self.fit_intercept, backend, most)
-            resolved = resolved_of(wishes, terms) | rows.identity
-            earlier = checkpoint.path(pool, resolved) if checkpoint else None
+            earlier = None
+            if checkpoint:
+                resolved = {**Digests(wishes.resolved(terms)), **rows.identity}
+                earlier = checkpoint.path(pool, classes.size, resolved)
             if earlier is None and warm is not None:
-                warm_start.check_shape(warm, shaped_by, self.budget)
+                check_shape(warm, shaped_by, self.budget)
                 earlier = warm
             done = len(earlier or ())
             most = max(done, most)

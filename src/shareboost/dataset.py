@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_array, column_or_1d
 
+from .identity import digest
 from .inputs import input_of, on_host, rows_of
-from .io.fingerprint import digest
 from .rows import Chosen, Rows
 from .validation import (
     checked_weights,

@@ -27,7 +27,7 @@ from .model import Model
 from .pools import ColumnFeatures, Features
 
 if TYPE_CHECKING:
-    from .model_path import ModelPath
+    from .model import ModelPath
 
 
 def _selects_columns(model: FeatureSelector) -> bool:

@@ -20,7 +20,7 @@ from ..validation import check_labels_of_one_type, is_number, sample_weights
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..model_path import ModelPath
+    from ..model import ModelPath
 
 NORMAL_QUANTILE = 1.959963984540054  # two-sided, 95%
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from ...arrays import Array
-from ...io.fingerprint import digest
+from ...identity import digest
 from ...pools import Pool
 from ...pools.base import PART_BYTES
 from ...pools.table import ANSWER_BYTES

@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...class_weights import sharing
 from ...export.cost import running_costs
-from ...path_of_one import PathOfOne
+from ...path import PathOfOne
 from ...progress import track
 from ..comparison import labels_of_rows, n_columns_read, of_errors, staged_labels
 from .images import image_data
 from .packing import rounded
 
 if TYPE_CHECKING:
-    from ...model_path import ModelPath
+    from ...model import ModelPath
     from ...predictor import Predictor
 
 FORMAT = 1  # of the dict
