@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_expit
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -213,9 +214,18 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         """Return whether X may hold NaN."""
         return takes_nan(self.pool)
 
+    @property
+    def _sigmoid_slope(self) -> float | None:
+        """The slope of the sigmoids that over their sum are the probabilities.
+
+        None where the probabilities are the softmax of the scores.
+        """
+        return None
+
     def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return that of which the probabilities are the softmax."""
-        return scores
+        slope = self._sigmoid_slope
+        return scores if slope is None else log_expit(slope * scores)
 
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
         """Take over the attributes of a fit, all at once; names of an earlier X are gone.
