@@ -397,7 +397,7 @@ def table(cells, key, factor, digits, datas, fixed=False):
             else given_up(cells, name, data)
             for data in datas
         ]
-        summary = ["", ""]
+        summary = [""] * (2 + fixed)
         if name in ranks:
             mean = np.concatenate([found[name, data] for data in datas]).mean()
             summary = [f"{factor * mean:.{digits + 1}f}", f"{ranks[name].mean():.1f}"]
@@ -469,6 +469,8 @@ def ahead(cells, default, datas):
 
 
 def own_numbers(cells):
+    if not any(name == OWN_NUMBER for name, _ in cells):
+        return
     row("data", "columns that RFECV keeps", "its error", "the default's with as many", "seconds")
     print("|---|---|---|---|---|")
     for data in NAMES:
@@ -570,6 +572,10 @@ if __name__ == "__main__":
     print(f"{stamp()}.\n")
     print(f"{where} in % with {', '.join(map(str, LARGE))} columns.\n")
     table(cells, "errors", 100, 1, list(DATA), fixed=True)
+    missing = {*SELECTORS, OWN_NUMBER} - {name for name, _ in cells}
+    missing = [n for n in [*SELECTORS, OWN_NUMBER] if n in missing and n not in dict(ours())]
+    if missing:
+        print(f"\nNot run: {', '.join(missing)}.")
     print("\nLog loss.\n")
     table(cells, "log_losses", 1, 2, list(DATA))
     sizes = "; ".join(f"{', '.join(map(str, BUDGETS[name]))} columns of {name}" for name in SMALL)
