@@ -161,7 +161,9 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
     def _transformed(self, X: Any) -> Any:
         """Return the columns of the chosen features, without any frame around them."""
         features, rows = self._read(X, self._features_out())
-        return backend_of(rows).transformed(features, rows)
+        backend = backend_of(rows)
+        with backend.deterministic():
+            return backend.columns(features, rows)
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -327,7 +327,7 @@ def out_of_range(pool: Pool, atom: int) -> FloatingPointError:
     )
 
 
-def added(out: Floats | None, stats: Floats) -> Floats:
+def added(out: Any, stats: Any) -> Any:
     """Return ``out + stats``, in place, or the stats alone where there is no ``out``."""
     if out is None:
         return stats

@@ -40,7 +40,7 @@ def cluster(
     if isinstance(points, np.ndarray):
         centres = _by_sklearn(points, points[first], seed, what, weight)
     else:
-        lloyd = backend_module(points, "clustering").lloyd
+        lloyd = backend_module(points, "kernels").lloyd
         centres = lloyd(points, first, STAGES * STEPS, what, weight)
     return centres[_distinct(centres)]
 

@@ -206,4 +206,4 @@ def _cut_on_device(
     unit: float,
 ) -> Any:
     """Return the patches at the given places of a tensor of images, one row each."""
-    return backend_module(X, "images").pixels(X, *_inside(shape, size, places), unit)
+    return backend_module(X, "kernels").pixels(X, *_inside(shape, size, places), unit)

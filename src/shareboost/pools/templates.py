@@ -122,7 +122,7 @@ class TemplateFeatures(Features):
     def write(self, X: Any, out: Any) -> None:
         """Write the columns for some rows of X into out, (n_columns, n)."""
         xp = namespace(out)
-        loops = import_module(KERNELS) if is_host(out) else backend_module(out, "images")
+        loops = import_module(KERNELS) if is_host(out) else backend_module(out, "kernels")
         images = as_images(X, slice(None), self.image_shape, self.unit)
         column = xp.empty_like(images[:, 0, 0, 0])
         for place, own in enumerate(zip(self.templates, self.down, self.across, strict=True)):

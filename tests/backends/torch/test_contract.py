@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 torch = pytest.importorskip("torch")
 
+from shareboost.arrays import to_float64  # noqa: E402
 from shareboost.backends.torch import TorchBackend  # noqa: E402
 
 
@@ -30,7 +31,7 @@ def data():
 @pytest.fixture
 def backend(device):
     backend = TorchBackend(torch.device(device))
-    with backend.settled():
+    with backend.deterministic():
         yield backend
 
 
@@ -67,7 +68,7 @@ def by_part(form, backend, X, rows, edges, squares=False):
             block = form.encode(X, slice(a, b))
             found = form.stats(block, form.prepare(rows[:, a:b]), part, stats, squares)
             assert stats is None or found is stats
-            stats = backend.wide(found)
+            stats = to_float64(found)
         yield part, stats
 
 
@@ -167,7 +168,7 @@ def test_many_parts_cover_every_atom_once_and_give_what_few_give(name, backend, 
     V = np.abs(R)
     few = all_correlations(form, backend, rows, R, [0, 120])
     few_moments = all_moments(form, backend, rows, V, [0, 120])
-    for module in ("stumps", "products", "pieces"):
+    for module in ("columns", "pieces", "stumps"):
         monkeypatch.setattr(f"shareboost.backends.torch.{module}.PART_BYTES", 1 << 15)
     parts = form.parts(10)
     if name in ("stumps", "products", "pieces", "union"):

@@ -11,13 +11,14 @@ import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
+from ...arrays import Segments, to_float64
 from ...dataset import HeldOut, Sample
 from ...inputs import backend_of
 from ...losses import Loss
 from ...pools import Pool
 from ...rows import Totals
 from ...shard import CURVATURE, Chosen, Shard, Wanted
-from .. import NUMPY, Backend
+from .. import Backend
 
 Numbers = NDArray[np.intp] | None  # of rows of a block; None for all
 
@@ -76,7 +77,7 @@ class WorkerShard(Shard):
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Hold what the backend needs; one question at a time."""
-        with self._lock, self.backend.settled() as own:
+        with self._lock, self.backend.deterministic() as own:
             self.map = own
             try:
                 yield
@@ -144,7 +145,7 @@ class WorkerShard(Shard):
         found = self.over_parts(
             parts,
             wanted,
-            lambda part, stats: [self.backend.wide(one) for one in stats],
+            lambda part, stats: [to_float64(one) for one in stats],
         )
         for block in self.blocks:  # as large as the residuals, and made anew every time
             block.prepared = block.curvature = None
@@ -214,8 +215,7 @@ def scored(
     """Return the scores of every part, by totals over all rows."""
 
     def by_atom(of_columns: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        segments = NUMPY.segments(pool.starts(part), len(of_columns))
-        return NUMPY.sums_over(segments, of_columns)
+        return Segments(pool.starts(part), len(of_columns)).sums(of_columns)
 
     curvatures, found = totals
     return [
@@ -237,7 +237,7 @@ def right(
     """Return the weight of the right answers to held-out rows, and of all."""
     if rows is None:
         return None
-    with rows.backend.settled():
+    with rows.backend.deterministic():
         return rows.right(chosen, intercept, W), rows.total_weight
 
 

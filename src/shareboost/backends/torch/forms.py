@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from torch import Tensor
 
-from ...pools import Columns, Groups, Pieces, Pool, Products, Stumps, Templates, Union
+from ...pools.base import Pool
+from ...pools.columns import Columns
+from ...pools.groups import Groups
+from ...pools.pieces import Pieces
+from ...pools.products import Products
+from ...pools.stumps import Stumps
 from ...pools.table import Table, Whole
-from .columns import DeviceColumns
-from .groups import DeviceGroups
-from .on_device import OnDevice
-from .pieces import DevicePieces
-from .products import DeviceProducts
-from .stumps import DeviceStumps
-from .templates import DeviceTemplates
+from ...pools.templates import Templates
+from ...pools.union import Union
 from .tensors import host_array
-from .union import DeviceUnion
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
     from .backend import TorchBackend
 
-FORMS: dict[type[Pool], type[Any]] = {
-    Columns: DeviceColumns,
-    Groups: DeviceGroups,
-    Stumps: DeviceStumps,
-    Products: DeviceProducts,
-    Pieces: DevicePieces,
-    Templates: DeviceTemplates,
-    Union: DeviceUnion,
+# The module here that has a pool's form, named "Device" and the pool's name.
+FORMS: dict[type[Pool], str] = {
+    Columns: "columns",
+    Groups: "columns",
+    Stumps: "stumps",
+    Products: "columns",
+    Pieces: "pieces",
+    Templates: "templates",
+    Union: "forms",
 }
 # What a pool leaves to ``Pool`` if its columns are written out, which any device can.
 SUMS = ("encode", "prepare", "stats", "correlations", "moments", "columns")
@@ -41,8 +48,10 @@ def form_of(pool: Pool, backend: TorchBackend) -> Any:
     It is the pool itself where nothing of the pool is NumPy's but what its features hold.
     """
     kind: Any = type(pool)
+    name = f"Device{kind.__name__}"
     if kind in FORMS:
-        return FORMS[kind].of(pool, backend)
+        form: Any = getattr(import_module(f"{__package__}.{FORMS[kind]}"), name)
+        return form.of(pool, backend)
     if all(getattr(kind, name) is getattr(Pool, name) for name in SUMS):
         return pool
     if "n_atoms_" in vars(pool):
@@ -50,8 +59,53 @@ def form_of(pool: Pool, backend: TorchBackend) -> Any:
             f"The pool {kind.__name__} cannot be computed on {backend.device} with what it has "
             "learned in NumPy: only it can read its statistics. Leave device=None."
         )
-    form: Any = type(f"Device{kind.__name__}", (WrittenOut, kind), {})
+    form = type(name, (WrittenOut, kind), {})
     return form.of(pool, backend)
+
+
+class OnDevice:
+    """What the forms have in common: all that their pool holds, and a backend."""
+
+    backend: TorchBackend
+    _held: dict[str, Tensor]
+    takes_sparse: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, pool: Pool, backend: TorchBackend) -> Self:
+        """Return the form of a pool, fitted if the pool is."""
+        form = cls.__new__(cls)
+        vars(form).update(vars(pool), backend=backend, _held={})
+        return form
+
+    def held(self, name: str, make: Callable[[], NDArray[Any]]) -> Tensor:
+        """Return what is held on the device under a name, made in NumPy when first asked for."""
+        if name not in self._held:
+            self._held[name] = self.backend.asarray(make())
+        return self._held[name]
+
+    def to_device(self, name: str) -> Tensor:
+        """Return what ``fit`` set under that name, NumPy's numbers, as a tensor of the device."""
+        return self.held(name, partial(getattr, self, name))
+
+    def columns_of(self: Any, X: Tensor, atom: int) -> Tensor:
+        """Return the columns of an atom for the rows of a block, (columns, n)."""
+        return self.backend.columns(self.features([atom]), X).T
+
+
+class DeviceUnion(OnDevice, Union):
+    """As ``Union``, of the forms of its pools."""
+
+    @classmethod
+    def of(cls, pool: Pool, backend: TorchBackend) -> DeviceUnion:
+        form = super().of(pool, backend)
+        for _, member in form._named():
+            backend.form(member)  # raises before any work where one has none
+        if "pools_" in vars(pool):
+            form.pools_ = [backend.form(member) for member in form.pools_]
+        return form
+
+    def _new_pool(self, pool: Pool) -> Pool:
+        return self.backend.form(clone(pool))
 
 
 class WrittenOut(OnDevice, Pool):
@@ -61,13 +115,9 @@ class WrittenOut(OnDevice, Pool):
     """
 
     slow_columns = adds_in_place = False
-    encode, stats, correlations, moments = (
-        Pool.encode,
-        Pool.stats,
-        Pool.correlations,
-        Pool.moments,
-    )
-    columns, parts, starts, scales = Pool.columns, Pool.parts, Pool.starts, Pool.scales
+    encode, stats, correlations = Pool.encode, Pool.stats, Pool.correlations
+    moments, columns, parts = Pool.moments, Pool.columns, Pool.parts
+    starts, scales = Pool.starts, Pool.scales
 
     def learn(self, table: Table, centred: bool) -> None:
         X, weight = table.gathered()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,20 +18,10 @@ from torch.utils.dlpack import from_dlpack
 DEVICES = ("cpu", "cuda")
 # Types that are read as they are, and those for which torch has few functions.
 READ = {
-    torch.bool,
-    torch.uint8,
-    torch.int8,
-    torch.int16,
-    torch.int32,
-    torch.int64,
-    torch.float32,
-    torch.float64,
+    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    *(torch.float32, torch.float64),
 }
-CONVERTED = {
-    torch.uint16: torch.float32,
-    torch.uint32: torch.float64,
-    torch.uint64: torch.float64,
-}
+CONVERTED = {torch.uint16: torch.float32, torch.uint32: torch.float64, torch.uint64: torch.float64}
 
 
 def as_tensor(X: Any) -> Tensor:
@@ -124,6 +115,11 @@ def _check_finite(values: Tensor, allows_nan: bool) -> None:
         )
 
 
+def same_device(one: torch.device, other: torch.device) -> bool:
+    """Return whether both are one device, the first of its kind if it has no number."""
+    return (one.type, one.index or 0) == (other.type, other.index or 0)
+
+
 def like(tensor: Tensor, X: Any) -> Any:
     """Return a result as an array of X's kind: a tensor for one, CuPy's for CuPy's."""
     if isinstance(X, Tensor):
@@ -151,3 +147,22 @@ def taken(X: Tensor, places: NDArray[Any]) -> Tensor:
     entries = own + torch.repeat_interleave(starts - (stops - lengths), lengths)
     pointers = torch.cat([stops.new_zeros(1), stops])
     return compressed(pointers, columns[entries], values[entries], (len(rows), X.shape[1]))
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Compute products and convolutions of float32 as such, not in 10 bits, meanwhile."""
+    products, convolutions = torch.backends.cuda.matmul, torch.backends.cudnn
+    owners: list[Any] = [products, convolutions]
+    name, value = "allow_tf32", cast(Any, False)
+    # Since torch 2.9 there is a newer interface, and the older one fails where it was used.
+    if hasattr(products, "fp32_precision") and hasattr(convolutions, "conv"):
+        owners, name, value = [products, convolutions.conv], "fp32_precision", "ieee"
+    before = [getattr(owner, name) for owner in owners]
+    try:
+        for owner in owners:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, earlier in zip(owners, before, strict=True):
+            setattr(owner, name, earlier)
