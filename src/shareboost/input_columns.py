@@ -62,7 +62,7 @@ def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
     there = set(_get_feature_names(X))
     if missing := [name for name in needed if name not in there]:
         n_unread = len(set(estimator.feature_names_in_) - there) - len(missing)
-        more = ", ..." if len(missing) > SHOWN else ""
+        more = " and others" if len(missing) > SHOWN else ""
         try:
             _check_feature_names(estimator, X, reset=False)
         except ValueError as error:

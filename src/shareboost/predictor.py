@@ -153,7 +153,7 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         check_is_fitted(self)
         path = self.path_.first(t)
         shorter = copy.copy(self).set_params(n_features=max(1, int(t)))
-        shorter.__dict__.update(fitted_attributes(self, self.classes_, path, path.step(t)))
+        shorter.__dict__.update(fitted_attributes(self, self.classes_, path, self.path_.step(t)))
         return shorter
 
     def reduced(self) -> Self:
@@ -165,8 +165,9 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
 
         It has its own model and not the rounds before it: ``clf.at(t).reduced()`` is that of
         fewer features. Its parameters are those of this classifier, but ``groups``, ``costs``,
-        ``include`` and ``exclude``, which tell of other columns, are None. Pieces and templates
-        read all columns.
+        ``include`` and ``exclude``, which tell of other columns, are None. A ``pool`` stays as it
+        is: one with labels of columns, such as ``Groups``, cannot be fitted to fewer columns.
+        Pieces and templates read all columns.
         """
         from .predictor import reduced
 
@@ -295,6 +296,7 @@ Classifier = TypeVar("Classifier", bound="Predictor")
 
 def reduced(clf: Classifier) -> Classifier:
     """Return the same classifier for rows that have the columns it reads alone, in their order."""
+    check_is_fitted(clf)
     path = alone(clf)
     columns = columns_kept(path.features, clf.n_features_in_)
     features = path.features.renumbered(places_among(columns, clf.n_features_in_))
@@ -307,7 +309,7 @@ def reduced(clf: Classifier) -> Classifier:
     if known.get("estimator") is not None:
         changes["estimator"] = clone(known["estimator"]).set_params(**dict.fromkeys(OF_COLUMNS))
     smaller.set_params(**changes)
-    if isinstance(features, GroupFeatures):
+    if isinstance(features, GroupFeatures) and hasattr(clf, "groups_"):
         smaller.groups_ = clf.groups_[np.sort(clf.selected_)]
     names = getattr(smaller, "feature_names_in_", None)
     path = replace(

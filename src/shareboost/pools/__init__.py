@@ -5,6 +5,7 @@ from .by_name import KINDS, POOLS
 from .columns import ColumnFeatures, Columns
 from .features import Features
 from .groups import GroupFeatures, Groups
+from .hinges import HingeFeatures, Hinges
 from .piece_features import PieceFeatures
 from .pieces import Pieces
 from .products import ProductFeatures, Products
@@ -20,6 +21,8 @@ __all__ = [
     "Features",
     "GroupFeatures",
     "Groups",
+    "HingeFeatures",
+    "Hinges",
     "PieceFeatures",
     "Pieces",
     "Pool",

@@ -11,6 +11,7 @@ from .base import Pool
 from .columns import ColumnFeatures, Columns
 from .features import Features
 from .groups import GroupFeatures, Groups
+from .hinges import HingeFeatures, Hinges
 from .piece_features import PieceFeatures
 from .pieces import Pieces
 from .products import ProductFeatures, Products
@@ -22,6 +23,7 @@ from .union import Union, UnionFeatures
 KINDS: dict[type[Pool], type[Features]] = {
     Columns: ColumnFeatures,
     Groups: GroupFeatures,
+    Hinges: HingeFeatures,
     Pieces: PieceFeatures,
     Products: ProductFeatures,
     Stumps: StumpFeatures,

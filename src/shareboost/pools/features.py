@@ -215,7 +215,7 @@ class Features(ABC):
         """
         raise TypeError(
             f"Features of the type {type(self).__name__} cannot be exported: only those of "
-            "Columns, Stumps, Products, Pieces, Templates, Groups and Unions of them can."
+            "Columns, Stumps, Hinges, Products, Pieces, Templates, Groups and Unions of them can."
         )
 
     def take(self, places: NDArray[np.intp]) -> Self:
@@ -236,8 +236,8 @@ class Features(ABC):
         """
         raise TypeError(
             f"Features of the type {type(self).__name__} read X as it was given: only those of "
-            "Columns, Stumps, Products, Pieces, Templates, Groups and Unions of them can be "
-            "computed from fewer columns."
+            "Columns, Stumps, Hinges, Products, Pieces, Templates, Groups and Unions of them can "
+            "be computed from fewer columns."
         )
 
     def first(self, n_atoms: int) -> Self:
