@@ -63,8 +63,8 @@ class TensorInput(ArrayInput):
         own, other = as_tensor(eval_set[0]).device, getattr(backend, "device", None)
         if other is None or not same_device(own, other):
             raise ValueError(
-                f"eval_set is on {own}, and the fit on {other or 'no device'}: rows are not moved to "
-                "another device. Move them, or give them in NumPy's arrays."
+                f"eval_set is on {own}, and the fit on {other or 'no device'}: rows are not moved "
+                "to another device. Move them, or give them in NumPy's arrays."
             )
         return super().evaluation_sample(checked, eval_set, classes, finite, backend)
 
