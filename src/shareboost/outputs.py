@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.special
-from numpy.typing import NDArray
 
 from .arrays import dense, to_float64
 from .inputs import backend_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .model import Model
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_feature_names_in, check_array
 
@@ -28,6 +26,10 @@ from ..validation import (
 from .numpy import NUMPY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from .base import Backend
 
 

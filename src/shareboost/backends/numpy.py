@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..gram import Gram, PanelFactor
 from ..threads import Workers, single_threaded_blas
 from .base import Backend
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from ..arrays import Array, Map
     from ..model import Model
     from ..pools import Features, Pool

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,8 @@ from .memory import ADVICE, DeviceMemoryError, Memory
 from .tensors import compressed, full_precision, is_sparse, readable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from ...arrays import Map

@@ -11,14 +11,13 @@ import torch
 from torch import Tensor
 
 from ...arrays import cast
-from ...pools.base import added
 from ...pools.columns import Columns
 from ...pools.groups import Groups
 from ...pools.moments import Moments
 from ...pools.numbers import ranges
 from ...pools.products import Products
 from .backend import CHUNK_EXAMPLES
-from .forms import OnDevice
+from .forms import OnDevice, SumsOnDevice
 from .memory import Memory
 from .tensors import by_columns, compressed, is_sparse
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...pools.base import Pool
-    from ...pools.table import Table
+    from ...pools.table import Table, Vector
     from .backend import TorchBackend
 
 # Examples whose products of two columns are summed in the type of the rows.
@@ -72,10 +71,11 @@ class Compressed(NamedTuple):
         return column
 
 
-class DeviceColumns(OnDevice, Columns):
+class DeviceColumns(SumsOnDevice, Columns):
     """As ``Columns``. Dense rows are read in their own type, sparse ones never made dense."""
 
     takes_sparse = True
+    columns = Columns.columns
 
     def _moments(self, table: Table) -> Moments:
         return moments_of(*table.gathered())
@@ -95,30 +95,25 @@ class DeviceColumns(OnDevice, Columns):
         rows = cast(rows, self.sums_dtype_)
         return rows.T.contiguous() if self.sparse_ else rows
 
-    def stats(
-        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
-    ) -> Tensor:
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         scale = self.to_device("scale_")
         if self.sparse_:
             data = data.of(part)
             values = data.entries.values()
             if not squares:
-                return added(out, data.times(rows, values))
+                return data.times(rows, values)
             counts = self.backend.asarray(np.diff(data.pointers))
             values = values / torch.repeat_interleave(scale[part].to(rows.dtype), counts)
-            return added(out, torch.vstack([data.times(rows, v) for v in (values, values**2)]))
+            return torch.vstack([data.times(rows, v) for v in (values, values**2)])
         if not squares:
-            return added(out, sums(self.backend, rows, data, lambda some: some.to(rows.dtype)))
+            return summed(self.backend, rows, data, lambda some: some.to(rows.dtype))
         pivot = self.to_device("pivot_")
 
         def scaled(power: int, some: Tensor) -> Tensor:
             return ((some.double() - pivot) / scale).to(rows.dtype).pow_(power)
 
-        both = [sums(self.backend, rows, data, partial(scaled, power)) for power in (1, 2)]
-        return added(out, torch.vstack(both))
-
-    def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        return stats / self.to_device("scale_")[part]
+        both = [summed(self.backend, rows, data, partial(scaled, power)) for power in (1, 2)]
+        return torch.vstack(both)
 
     def gathered(self, data: Any, columns: Any) -> Tensor:
         if isinstance(data, Compressed):
@@ -142,7 +137,7 @@ class DeviceGroups(OnDevice, Groups):
         return DeviceColumns.of(Columns(self.scale), self.backend)
 
 
-class DeviceProducts(OnDevice, Products):
+class DeviceProducts(SumsOnDevice, Products):
     """As ``Products``: the correlations of all classes are one product of two matrices.
 
     Its left factor has a row for each class and column, that column times the residual.
@@ -155,15 +150,10 @@ class DeviceProducts(OnDevice, Products):
         starts = self.starts_[edges].tolist()
         return [slice(a, b) for a, b in pairwise(starts) if b > a]
 
-    def stats(
-        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
-    ) -> Tensor:
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         if not squares:
-            return added(out, self._sums(data, rows, part, lambda some: some))
-        return added(out, self._squares(data, cast(rows, self.squares_dtype_), part))
-
-    def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        return stats / self.to_device("scale_")[part]
+            return self._sums(data, rows, part, lambda some: some)
+        return self._squares(data, cast(rows, self.squares_dtype_), part)
 
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
         first, second = stats.chunk(2)
@@ -171,15 +161,10 @@ class DeviceProducts(OnDevice, Products):
         factor = self.backend.asarray(ratio)
         return first * factor, second * factor**2
 
-    def columns(self, data: Tensor, atom: int) -> Tensor:
-        return self.columns_of(data, atom)
-
-    def _largest(self, X: Tensor) -> NDArray[np.float64]:
+    def _largest(self, X: Tensor) -> Vector:
         return largest_magnitudes(X)
 
-    def _moments(
-        self, X: Tensor, share: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _moments(self, X: Tensor, share: Vector, part: slice) -> tuple[Vector, Vector]:
         first, second = self._squares(X, self.backend.asarray(share)[None], part)
         return self.backend.numpy(first), self.backend.numpy(second)
 
@@ -202,7 +187,7 @@ class DeviceProducts(OnDevice, Products):
             return read(some.to(rows.dtype))
 
         if part.start < self.starts_[1]:  # the plain columns
-            return sums(self.backend, rows, X, values)
+            return summed(self.backend, rows, X, values)
         first = self._first_column(part)
         last = int(np.searchsorted(self.starts_, part.stop)) - 1
         k, n = rows.shape
@@ -228,7 +213,7 @@ class DeviceProducts(OnDevice, Products):
         return total.flatten(1)[:, self.held(f"places {part}", places)]
 
 
-def sums(
+def summed(
     backend: TorchBackend, rows: Tensor, data: Tensor, read: Callable[[Tensor], Tensor]
 ) -> Tensor:
     """Return ``rows @ read(data)`` in float64, (k, d): rows (k, n), data (n, ...).
@@ -248,13 +233,13 @@ def sums(
     return torch.stack(parts).sum(dim=0)
 
 
-def largest_magnitudes(X: Tensor) -> NDArray[np.float64]:
+def largest_magnitudes(X: Tensor) -> Vector:
     """Return the largest magnitude of every column."""
     low, high = torch.aminmax(X, dim=0)
     return torch.maximum(-low.double(), high.double()).cpu().numpy()
 
 
-def moments_of(X: Tensor, weight: NDArray[np.float64]) -> Moments:
+def moments_of(X: Tensor, weight: Vector) -> Moments:
     """Return the weighted moments of the columns, as ``pools.moments`` tells of NumPy's."""
     share = torch.as_tensor(weight, device=X.device)
     found = _sparse_moments(X, share) if is_sparse(X) else _dense_moments(X, share)

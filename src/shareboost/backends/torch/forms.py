@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import clone
 from torch import Tensor
 
-from ...pools.base import Pool
+from ...pools.base import Pool, added
 from ...pools.columns import Columns
 from ...pools.groups import Groups
 from ...pools.pieces import Pieces
@@ -87,9 +87,24 @@ class OnDevice:
         """Return what ``fit`` set under that name, NumPy's numbers, as a tensor of the device."""
         return self.held(name, partial(getattr, self, name))
 
-    def columns_of(self: Any, X: Tensor, atom: int) -> Tensor:
-        """Return the columns of an atom for the rows of a block, (columns, n)."""
-        return self.backend.columns(self.features([atom]), X).T
+
+class SumsOnDevice(OnDevice):
+    """A form with sums of its own; a block is the rows of X, or has them as its ``source``."""
+
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
+        """Return the statistic of a block, in float64."""
+        raise NotImplementedError
+
+    def stats(
+        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
+    ) -> Any:
+        return added(out, self.sums(data, rows, part, squares))
+
+    def correlations(self, stats: Any, part: slice) -> Any:
+        return stats / self.to_device("scale_")[part]
+
+    def columns(self: Any, data: Any, atom: int) -> Any:
+        return self.backend.columns(self.features([atom]), getattr(data, "source", data)).T
 
 
 class DeviceUnion(OnDevice, Union):
@@ -148,3 +163,10 @@ class WrittenOut(OnDevice, Pool):
                 f"The pool {name} cannot be computed on {self.backend.device}: the columns of its "
                 "features take no tensors. Leave device=None and give X in NumPy's arrays."
             ) from cause
+
+
+def padded(values: NDArray[Any], sizes: NDArray[Any], fill: Any) -> NDArray[Any]:
+    """Return values as rows of those sizes, filled up, (rows, longest)."""
+    rows = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), fill, dtype=values.dtype)
+    rows[np.arange(rows.shape[1]) < sizes[:, None]] = values
+    return rows

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
     check_array,
     column_or_1d,
 )
-from torch import Tensor
 
-from ..base import Backend
 from ..input import ArrayInput
 from . import place_of
 from .tensors import as_tensor, checked_tensor, host_array, like, same_device, taken
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from ..base import Backend
 
 
 class TensorInput(ArrayInput):

@@ -1,29 +1,32 @@
-"""Whether steps that torch takes one by one can be taken at once, by Triton."""
+"""What the kernels of NumPy compute, of tensors: by Triton where it runs, else by torch."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
-from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ...progress import track
 from .memory import Memory
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
 # Of devices that Triton compiles all kernels for.
 LEAST_CAPABILITY = (8, 0)
+# Above, the scores of an example are too many for one kernel.
+MOST_CLASSES = 256
 
 
 def fused(tensor: Tensor) -> ModuleType | None:
-    """Return the module of Triton's kernels where they run: on CUDA, with Triton installed.
-
-    Elsewhere the same is computed by torch's own functions, step by step.
-    """
+    """Return the module of Triton's kernels where they run: on CUDA, with Triton installed."""
     return _kernels(tensor.device.index) if tensor.is_cuda else None
 
 
@@ -35,10 +38,6 @@ def _kernels(device: int) -> ModuleType | None:
     from . import triton_kernels
 
     return triton_kernels
-
-
-# Above, the scores of an example are too many for one kernel.
-MOST_CLASSES = 256
 
 
 def at_once(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor | None:
@@ -64,13 +63,6 @@ def residual_of(exps: Tensor, y: Tensor, weight: Tensor, rest: Tensor, total: Te
     share = weight / total
     exps *= share
     exps.scatter_(0, true, -(rest * share)[None])
-
-
-def as_images(X: Tensor, shape: Sequence[int], unit: float) -> Tensor:
-    """Return rows, over a power of two, as images in float32, (n, height, width, channels)."""
-    if unit != 1.0:
-        X = X * (1.0 / unit)
-    return X.float().reshape(-1, *shape)
 
 
 def pixels(
@@ -146,31 +138,27 @@ def lloyd(
     """
     mean = points.mean(dim=0)
     points = points - mean
-    own = torch.ones(len(points), device=points.device, dtype=torch.float64)
-    if weight is not None:
-        own = torch.as_tensor(weight, device=points.device)
+    mass = torch.as_tensor(np.ones(len(points)) if weight is None else weight, device=points.device)
     centres = points[torch.as_tensor(first, device=points.device)]
-    memory = Memory(points.device)
-    before: Tensor | None = None
+    before = torch.full((len(points),), -1, device=points.device)
     for _ in track(range(n_steps), what, n_steps):
-        labels = _nearest(points, centres, memory)
-        if before is not None and torch.equal(labels, before):
+        labels = _nearest(points, centres)
+        if torch.equal(labels, before):
             break
-        centres = _means(points, own, labels, centres)
-        before = labels
+        centres, before = _means(points, mass, labels, centres), labels
     return (centres + mean).cpu().numpy()
 
 
-def _nearest(points: Tensor, centres: Tensor, memory: Memory) -> Tensor:
+def _nearest(points: Tensor, centres: Tensor) -> Tensor:
     """Return the number of the nearest centre of each point, the first of equals."""
     labels = torch.empty(len(points), dtype=torch.int64, device=points.device)
-    squares = centres.square().sum(dim=1)
+    squares, what = centres.square().sum(dim=1), "the distances of points to centres"
 
     def write(some: slice) -> None:
         apart = torch.addmm(squares, points[some], centres.T, alpha=-2.0)
         labels[some] = apart.argmin(dim=1)
 
-    memory.chunks(len(points), 8 * len(centres), write, "the distances of points to centres")
+    Memory(points.device).chunks(len(points), 8 * len(centres), write, what)
     return labels
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from ...pools.base import added
 from ...pools.piece_features import Coordinates
 from ...pools.pieces import Pieces
 from .columns import largest_magnitudes, moments_of
-from .forms import OnDevice
+from .forms import SumsOnDevice, padded
 from .kernels import fused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ...pools.table import Vector
 
 # What the statistics of a part take at most.
 PART_BYTES = 1 << 29
@@ -36,7 +40,7 @@ class DevicePoints(NamedTuple):
     source: Tensor  # rows of X
 
 
-class DevicePieces(OnDevice, Pieces):
+class DevicePieces(SumsOnDevice, Pieces):
     """As ``Pieces``. The moments of all shells are products of small matrices, side by side.
 
     A row inside a centre's largest radius takes about 9 bytes for that centre. Where those of
@@ -44,10 +48,12 @@ class DevicePieces(OnDevice, Pieces):
     at a time.
     """
 
-    def _largest(self, X: Tensor) -> NDArray[np.float64]:
+    correlations = Pieces.correlations
+
+    def _largest(self, X: Tensor) -> Vector:
         return largest_magnitudes(X)
 
-    def _located(self, X: Tensor, share: NDArray[np.float64]) -> Tensor:
+    def _located(self, X: Tensor, share: Vector) -> Tensor:
         _, _, mean, deviation = moments_of(X, share)
         largest = float(deviation.max())
         if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
@@ -69,10 +75,10 @@ class DevicePieces(OnDevice, Pieces):
         return out
 
     def _radii_and_scales(
-        self, points: Tensor, share: NDArray[np.float64], quantiles: NDArray[np.float64]
-    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+        self, points: Tensor, share: Vector, quantiles: Vector
+    ) -> Iterator[tuple[NDArray[np.float32], Vector]]:
         mass, wanted = self.backend.asarray(share), self.backend.asarray(quantiles - 1e-9)
-        pieces: list[tuple[NDArray[np.float32], NDArray[np.float64]]] = []
+        pieces: list[tuple[NDArray[np.float32], Vector]] = []
         centres = self.backend.asarray(self.centres_)
 
         def write(some: slice) -> None:
@@ -134,25 +140,18 @@ class DevicePieces(OnDevice, Pieces):
     def _tiles(self, points: Tensor, centres: slice) -> Tiles:
         """Return the tiles of the shells around some centres."""
         sizes = np.diff(self.starts_)
-
-        def radii() -> NDArray[np.float32]:
-            padded = np.full((len(sizes), int(sizes.max())), np.inf, dtype=np.float32)
-            padded[np.arange(padded.shape[1]) < sizes[:, None]] = self.squared_radii_
-            return padded
-
         height = tile_rows(LARGEST_SHARE * len(points) * len(sizes) / self.n_atoms_)
         distances = squared_distances(points[:-1, :-1], self.to_device("centres_")[centres])
         n_radii = self.backend.asarray(sizes[centres])
-        return tiled(distances, self.held("radii", radii)[centres], n_radii, height)
+        radii = self.held("radii", lambda: padded(self.squared_radii_, sizes, np.inf))
+        return tiled(distances, radii[centres], n_radii, height)
 
     def prepare(self, rows: Tensor) -> Tensor:
         """Return one row an example, and one of zeros, which fill the tiles up."""
         by_example = rows.T.to(torch.float32)
         return torch.cat([by_example, by_example.new_zeros((1, len(rows)))])
 
-    def stats(
-        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
-    ) -> Tensor:
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         """Return the rows' moments in each shell, (pieces, m k, coordinates).
 
         As on the host: rows times the powers of the depth, by coordinates, for squares by
@@ -181,10 +180,7 @@ class DevicePieces(OnDevice, Pieces):
         if data.tiles is None:
             each += 64 * len(data.points)
         self.backend.memory.chunks(len(centres), each, write, "the shells of a centre")
-        return added(out, sums)
-
-    def columns(self, data: DevicePoints, atom: int) -> Tensor:
-        return self.columns_of(data.source, atom)
+        return sums
 
     def _shifts(self) -> NDArray[np.float32]:
         origins = np.repeat(self._origins(), np.diff(self.starts_), axis=0)
@@ -229,15 +225,10 @@ class DevicePieces(OnDevice, Pieces):
         (centres, most radii); a centre of fewer radii has the place after the last.
         """
         sizes = np.array([mine.stop - mine.start for _, _, mine in self._centres_of(part)])
-        filled = np.arange(int(sizes.max())) < sizes[:, None]
-
-        def places() -> NDArray[np.intp]:
-            padded = np.full(filled.shape, part.stop - part.start)
-            padded[filled] = np.arange(part.stop - part.start)
-            return padded
-
-        inverse = self.held(f"centres {part}", lambda: np.flatnonzero(filled))
-        return self.held(f"pieces {part}", places), inverse
+        n = part.stop - part.start
+        places = padded(np.arange(n), sizes, n)
+        inverse = self.held(f"centres {part}", lambda: np.flatnonzero(places < n))
+        return self.held(f"pieces {part}", lambda: places), inverse
 
 
 class Tiles(NamedTuple):

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ...arrays import cast
-from ...pools.base import added
 from ...pools.stumps import Stumps
-from ...pools.table import Table
 from ...pools.thresholds import Counted
-from .forms import OnDevice
+from .forms import SumsOnDevice, padded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...pools.table import Table, Vector
 
 # What the statistics of a part take at most.
 PART_BYTES = 1 << 28
@@ -29,7 +30,7 @@ class Ranked(NamedTuple):
     source: Tensor  # rows of X
 
 
-class DeviceStumps(OnDevice, Stumps):
+class DeviceStumps(SumsOnDevice, Stumps):
     """As ``Stumps``. Rows are sorted once for every column.
 
     A stump's sum is then that of the first rows in the order of its column: sums along the
@@ -40,7 +41,7 @@ class DeviceStumps(OnDevice, Stumps):
     where a column is cut is then decided on the host.
     """
 
-    def _counted(self, X: Tensor, weight: NDArray[np.float64]) -> Iterator[Counted]:
+    def _counted(self, X: Tensor, weight: Vector) -> Iterator[Counted]:
         n, d = X.shape
         share = self.backend.asarray(weight)
         counted: list[Counted] = []
@@ -89,10 +90,9 @@ class DeviceStumps(OnDevice, Stumps):
     def _ranked(self, X: Tensor, columns: slice) -> tuple[Tensor, Tensor]:
         """Return the order of the rows by each column, and how many each stump is 1 for."""
         sizes = np.diff(self.starts_)[columns]
-        # Every column's thresholds, after the last of which come some that no value exceeds.
-        cuts = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), np.inf)
         atoms = slice(int(self.starts_[columns.start]), int(self.starts_[columns.stop]))
-        cuts[np.arange(cuts.shape[1]) < sizes[:, None]] = self.thresholds_[atoms]
+        # Every column's thresholds, after the last of which come some that no value exceeds.
+        cuts = padded(self.thresholds_[atoms], sizes, np.inf)
         thresholds, count = self.backend.asarray(cuts), self.backend.asarray(sizes)[:, None]
         values = X[:, columns].T.double().contiguous()
         codes = torch.minimum(torch.searchsorted(thresholds, values), count)
@@ -104,9 +104,7 @@ class DeviceStumps(OnDevice, Stumps):
     def prepare(self, rows: Tensor) -> Tensor:
         return cast(rows, self.sums_dtype_)
 
-    def stats(
-        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
-    ) -> Tensor:
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         """Return the sums of rows by code, (bins of the part, k): differences of those below.
 
         Where NumPy's leave common codes out, one more row has the sum of all rows. The sums of
@@ -138,7 +136,7 @@ class DeviceStumps(OnDevice, Stumps):
         up_to[stumps] = below.T
         bins = up_to - up_to.roll(1, dims=0)
         bins[edges[:-1]] = up_to[edges[:-1]]
-        return added(out, torch.vstack([bins, total]) if self.stored_ else bins)
+        return torch.vstack([bins, total]) if self.stored_ else bins
 
     def correlations(self, stats: Tensor, part: slice) -> Tensor:
         return self._below(stats, part) / self.to_device("scale_")[part]
@@ -149,9 +147,6 @@ class DeviceStumps(OnDevice, Stumps):
         total = stats[:first].sum(dim=0)[:, None]  # as of any column
         sums = (self._below(stats, part) - torch.where(mostly, total, 0.0)) / scale
         return sums, sums * (torch.where(mostly, -1.0, 1.0) / scale)
-
-    def columns(self, data: Ranked, atom: int) -> Tensor:
-        return self.columns_of(data.source, atom)
 
     def _below(self, stats: Any, part: slice) -> Any:
         """Return the sums of the rows that each stump of a part is 1 for, (k, atoms)."""

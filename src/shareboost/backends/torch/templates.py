@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ...kernels import MIDDLE
-from ...pools.base import added
 from ...pools.numbers import ranges
+from ...pools.patches import as_images
 from ...pools.templates import Templates
-from .forms import OnDevice
-from .kernels import as_images, fused, masked_maxima, responses
+from .forms import SumsOnDevice
+from .kernels import fused, masked_maxima, responses
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class DeviceImages(NamedTuple):
@@ -24,7 +26,7 @@ class DeviceImages(NamedTuple):
     source: Tensor  # rows of X
 
 
-class DeviceTemplates(OnDevice, Templates):
+class DeviceTemplates(SumsOnDevice, Templates):
     """As ``Templates``: convolutions, masks and maxima on the device.
 
     Selection works on the same codes of one byte. Where those of all images do not fit the
@@ -46,17 +48,15 @@ class DeviceTemplates(OnDevice, Templates):
         self._over_images(len(X), write)
         return DeviceImages(codes, X)
 
-    def stats(
-        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
-    ) -> Tensor:
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         if data.codes is not None:
-            sums = self._sums(data.codes[part], rows, squares)
+            sums = self._of_codes(data.codes[part], rows, squares)
         else:
             parts: list[Tensor] = []
 
             def add(some: slice) -> None:
                 codes = self._coded(data.source[some], part)
-                parts.append(self._sums(codes, rows[:, some], squares))
+                parts.append(self._of_codes(codes, rows[:, some], squares))
 
             self._over_images(len(data.source), add)
             sums = torch.stack(parts).sum(dim=0)
@@ -65,7 +65,7 @@ class DeviceTemplates(OnDevice, Templates):
             sums += MIDDLE * total[:, None]
         sums = torch.nn.functional.pad(sums, (0, 1))
         sums[0, :, -1] = total
-        return added(out, sums)
+        return sums
 
     def correlations(self, stats: Tensor, part: slice) -> Tensor:
         low, step, ratio = self._codes_of(part)
@@ -84,10 +84,7 @@ class DeviceTemplates(OnDevice, Templates):
         low, step, scale = (self.to_device(name)[part] for name in ("low_", "step_", "scale_"))
         return low, step, self.unit_ / scale
 
-    def columns(self, data: DeviceImages, atom: int) -> Tensor:
-        return self.columns_of(data.source, atom)
-
-    def _sums(self, codes: Tensor, rows: Tensor, squares: bool) -> Tensor:
+    def _of_codes(self, codes: Tensor, rows: Tensor, squares: bool) -> Tensor:
         """Return the sums of rows times codes about the middle, (1, k, atoms).
 
         For squares (2, k, atoms): also times the squares of the codes. Of as many atoms at a time
@@ -119,13 +116,15 @@ class DeviceTemplates(OnDevice, Templates):
 
     def _coded(self, X: Tensor, part: slice) -> Tensor:
         """Return the codes of some images for a part, (atoms of the part, n)."""
-        values = self._part_values(as_images(X, self.image_shape_, self.unit_), part)
+        values = self._part_values(as_images(X, slice(None), self.image_shape_, self.unit_), part)
         low, step = self.to_device("low_")[part], self.to_device("step_")[part]
         codes = (values - low).div_(step).add_(0.5).clamp_(0.0, 255.0)
         return codes.floor_().sub_(MIDDLE).to(torch.int8).T
 
     def _calibrate(self, X: Tensor, sample: NDArray[np.intp], centred: bool) -> None:
-        images = as_images(X[self.backend.asarray(sample)], self.image_shape_, self.unit_)
+        images = as_images(
+            X[self.backend.asarray(sample)], slice(None), self.image_shape_, self.unit_
+        )
         parts: list[tuple[Tensor, ...]] = []
 
         def add(some: slice) -> None:
@@ -141,7 +140,7 @@ class DeviceTemplates(OnDevice, Templates):
         n = len(images)
         self._set_codes(least, greatest, first_ / n, second_ / n, centred)
 
-    def _part_values(self, images: Tensor, part: slice) -> Tensor:
+    def _part_values(self, images: Any, part: slice) -> Tensor:
         """Return the values of a part's atoms, (images, atoms of the part)."""
         values = []
         for size, first in zip(self.sizes_, self.starts_.tolist(), strict=False):
