@@ -25,7 +25,7 @@ from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
 from shareboost.inspection.comparison import error_curve
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
-from shareboost.rivals.norms import NORMS
+from shareboost.rivals.proximal import NORMS
 
 # --- Errors against features ---------------------------------------------------------------
 

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
 from shareboost.backends import numpy as host_module
-from shareboost.losses import BinaryLogisticLoss, LogisticLoss
+from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns
 from shareboost.rows import Rows
 
@@ -185,47 +185,21 @@ def test_the_curvatures_add_up_to_the_diagonal_of_the_hessian(problem, small_blo
     assert np.allclose(sums, weight @ (rho * (1 - rho)))
 
 
-@pytest.mark.parametrize("intercept", [True, False])
-def test_relabelled_rows_are_rows_made_with_those_labels(problem, intercept, small_blocks):
-    X, y = problem
-    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
-    own = (y == 2).astype(np.intp)
-    pool = Columns("maxabs").fit(X, weight)
-    found = []
-    with (
-        make_rows(X, y, weight, intercept=intercept) as rows,
-        Rows(X, own, weight, pool, 1, intercept) as anew,
-    ):
-        rows.append(5)
-        for each in (rows.relabelled(own, 1), anew):
-            each.append(3)
-            each.append(0)
-            W = np.random.default_rng(1).normal(size=(1, each.n_columns))
-            value, gradient = each.evaluate(W, BinaryLogisticLoss())
-            sums = each.prepare(curvatures=True)
-            prepared = np.hstack([block.prepared for block in each.blocks])
-            found.append((value, gradient, sums, prepared, *state(each)))
-    for one, two in zip(*found, strict=True):
-        assert np.array_equal(one, two)
-
-
-def test_relabelled_rows_share_the_encoding_and_nothing_else(problem, small_blocks):
+def test_a_twin_shares_the_encoding_and_nothing_else(problem, small_blocks):
     X, y = problem
     with make_rows(X, y) as rows:
         rows.append(5)
         W = np.random.default_rng(1).normal(size=(4, 2))
         before = rows.evaluate(W, LogisticLoss())
-        other = rows.relabelled(1 - (y == 2).astype(np.intp), 1)
-        other.append(7)
-        other.evaluate(np.ones((1, 2)), BinaryLogisticLoss())
+        twin = rows.twin()
+        twin.append(7)
+        twin.evaluate(np.ones((4, 2)), LogisticLoss())
         assert rows.atoms == (5,)
-        assert (rows.n_classes, other.n_classes) == (4, 1)
-        for one, two in zip(rows.blocks, other.blocks, strict=True):
+        for one, two in zip(rows.blocks, twin.blocks, strict=True):
             assert two.data is one.data
             assert two.weight is one.weight
             assert not np.shares_memory(one.columns, two.columns)
             assert not np.shares_memory(one.residual, two.residual)
-        assert np.array_equal(np.concatenate([block.y for block in rows.blocks]), y)
         after = rows.evaluate(W, LogisticLoss())
     assert before[0] == after[0]
     assert np.array_equal(before[1], after[1])
@@ -269,8 +243,6 @@ def test_what_changes_the_columns_or_the_residuals_is_evaluated_anew(problem, sm
         removed = rows.remove(0)
         assert rows.evaluate(W[:, :2], loss)[0] != value
         rows.restore(removed)
-        assert rows.evaluate(W, loss)[0] == value
-        rows.leave([np.zeros_like(block.residual) for block in rows.blocks])
         assert rows.evaluate(W, loss)[0] == value
         assert rows.evaluate(W, LogisticLoss(0.5))[0] != value
         rows.reset((1, 2))

@@ -118,7 +118,7 @@ def refit(repeats: int) -> dict[str, Any]:
             rows.append(atom)
 
         def evaluate() -> None:
-            rows.leave([block.residual for block in rows.blocks])
+            W[0, 0] *= -1.0  # the point evaluated last is not evaluated again
             rows.evaluate(W, LogisticLoss())
 
         blas = ThreadpoolController().select(user_api="blas")

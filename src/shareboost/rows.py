@@ -20,7 +20,7 @@ from .shard import CURVATURE, RESIDUAL, Block, Chosen, Shard, Wanted, may_overfl
 
 if TYPE_CHECKING:
     from .backends import Backend
-    from .losses import Floats, Labels, Loss
+    from .losses import Labels, Loss
 
 Found = TypeVar("Found")
 
@@ -238,21 +238,9 @@ class Rows:
             self.append(atom)
 
     def twin(self) -> Rows:
-        """Return the same rows, of which other atoms may be chosen."""
-        return self._beside([block.y for block in self.blocks], self.n_classes)
-
-    def relabelled(self, y: Labels, n_classes: int) -> Rows:
-        """Return the same rows with other labels, of which other atoms may be chosen."""
-        edges = np.cumsum([len(block.y) for block in self.blocks])
-        return self._beside(list(map(self.backend.asarray, np.split(y, edges[:-1]))), n_classes)
-
-    def _beside(self, labels: list[Array], n_classes: int) -> Rows:
         """Return rows that share the encoding and the threads, with nothing chosen yet."""
         rows = copy(self)
-        rows.n_classes = n_classes
-        rows._shard = copy(self._shard)
-        rows._shard.n_classes = n_classes
-        rows._shard.blocks = self._shard.beside(labels, n_classes)
+        rows._shard = self._shard.twin()
         rows.reset(())
         return rows
 
@@ -325,12 +313,6 @@ class Rows:
         at = W.copy() if isinstance(W, np.ndarray) else W
         value, gradient = self.total("evaluate", W, loss, n_columns)
         return Evaluated(at, loss, value, gradient)
-
-    def leave(self, residuals: Iterable[Floats]) -> None:
-        """Leave other residuals, (k, n) of each block, instead of those of an evaluation."""
-        self._known = None
-        for block, residual in zip(self.blocks, residuals, strict=True):
-            block.residual[:] = residual
 
     def prepare(self, curvatures: bool = False) -> Array:
         """Leave in every block its residual, as the pool wants it; return sums of curvatures.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -424,18 +425,20 @@ class Shard:
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)
 
-    def beside(self, labels: Iterable[Array], n_classes: int) -> list[Block]:
-        """Return blocks of the same encoding with other labels, and no column chosen."""
-        return [
+    def twin(self) -> Shard:
+        """Return the same rows in the same encoding, with no column chosen."""
+        twin = copy(self)
+        twin.blocks = [
             Block(
                 block.data,
-                y,
+                block.y,
                 block.weight,
                 copied(block.columns[:1]),
-                self.backend.zeros((n_classes, len(y)), self.pool.dtype_),
+                self.backend.zeros((self.n_classes, len(block.y)), self.pool.dtype_),
             )
-            for block, y in zip(self.blocks, labels, strict=True)
+            for block in self.blocks
         ]
+        return twin
 
 
 def _apart(prepared: Any, memory: Array) -> Any:

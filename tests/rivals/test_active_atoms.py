@@ -10,8 +10,8 @@ from pairs import covering
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns, Groups, Products, Templates, Union
 from shareboost.rivals import active_atoms
-from shareboost.rivals.active_atoms import ActiveAtoms
-from shareboost.rivals.norms import NORMS
+from shareboost.rivals.active_atoms import ActiveAtoms, errors_of_codes
+from shareboost.rivals.proximal import NORMS
 from shareboost.rows import Rows
 
 both_norms = pytest.mark.parametrize("norm", sorted(NORMS))
@@ -155,6 +155,28 @@ def test_what_is_cut_off_rows_of_large_weight_counts_for_more(norm, digits):
         off, unsure = np.abs(exact - coded), problem._unsure(coded, point)
     assert (off <= unsure).all()
     assert off.max() > 0.1
+
+
+def test_errors_of_codes_are_their_step_and_what_lies_beyond_them(digits):
+    X, weight = digits[0][:100].copy(), np.random.default_rng(0).uniform(1, 2, size=60)
+    templates = Templates(6, image_shape=(8, 8), patch_size=3, masks=2, sigma=2.0).fit(X)
+    steps, beyond = errors_of_codes(templates, templates.encode(X, slice(0, 60)), weight)
+    assert (beyond == 0).all()
+    X[:5] *= 4.0
+    block = templates.encode(X, slice(0, 60))
+    exact = np.vstack([templates.columns(block, a) / templates.scales(a) for a in range(24)])
+    low = (templates.low_ * templates.unit_ / templates.scale_)[:, None]
+    coded = low + block.codes * steps[:, None]
+    assert np.abs(exact - coded)[:, 5:].max() <= 0.501 * steps.max()
+    off = np.maximum(np.abs(exact - coded) - 0.5 * steps[:, None], 0.0) @ weight
+    errors = errors_of_codes(templates, block, weight)
+    assert (off > 1.0).any()
+    assert np.allclose(errors, [steps, off], rtol=1e-3, atol=1e-3)
+    union = Union([Columns(), templates]).fit(X)
+    member = union.pools_[1]
+    joined = errors_of_codes(union, union.encode(X, slice(0, 60)), weight)
+    alone = errors_of_codes(member, member.encode(X, slice(0, 60)), weight)
+    assert np.array_equal(joined, np.hstack([np.zeros((2, 64)), alone]))
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

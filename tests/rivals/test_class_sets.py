@@ -7,10 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_jointboost import SEARCHES, best_round, fit
 
-from shareboost.rivals import forward_search
-from shareboost.rivals.class_sets import best_shared, exhaustive
-from shareboost.rivals.forward_search import forward
-from shareboost.rivals.stump_sums import Part, Sums
+from shareboost.rivals import class_sets
+from shareboost.rivals.class_sets import Part, Sums, best_shared, exhaustive, forward
 
 
 def some_problem(seed, n=40, k=4, n_atoms=30, noise=1.0):
@@ -109,16 +107,16 @@ def test_what_the_forward_search_skips_changes_nothing(seed, monkeypatch):
     columns[500:, 2:] = np.random.default_rng(seed).random((2500, 298)) < 0.5  # tell nothing
     sums = sums_of(columns, y, w)
     looked = []
-    look = forward_search._Forward._look
+    look = class_sets._Forward._look
 
     def counted(self, others, totals, wanted):
         looked.append(wanted.mean())
         return look(self, others, totals, wanted)
 
-    monkeypatch.setattr(forward_search._Forward, "_look", counted)
+    monkeypatch.setattr(class_sets._Forward, "_look", counted)
     pruned = forward(sums)
     assert np.mean(looked[1::2]) < 0.5
-    monkeypatch.setattr(forward_search, "BOUND_SLACK", np.inf)
+    monkeypatch.setattr(class_sets, "BOUND_SLACK", np.inf)
     assert forward(sums) == pruned
 
 

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from shareboost.path import StopReason
 from shareboost.rivals import JointBoostClassifier
-from shareboost.rivals.margins import Margins
+from shareboost.rivals.jointboost import Margins
 
 SEARCHES = ["forward", "exhaustive"]
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from shareboost import ShareBoostClassifier
 from shareboost.path import StopReason
-from shareboost.rivals import MixedNormClassifier
+from shareboost.rivals import MixedNormClassifier, mixed_norm
 from shareboost.rivals.active_atoms import ActiveAtoms
 
 both_norms = pytest.mark.parametrize("norm", ["linf1", "l21"])
@@ -156,9 +156,7 @@ def test_a_refit_follows_features_that_leave():
 
 
 def test_a_refit_that_is_not_finished_is_told_with_advice(problem, monkeypatch):
-    from shareboost.rivals import debias as without_norm
-
-    monkeypatch.setattr(without_norm, "REFIT_TOL", 1e-30)
+    monkeypatch.setattr(mixed_norm, "REFIT_TOL", 1e-30)
     with pytest.warns(ConvergenceWarning, match="refit without the norm ended with a gradient"):
         MixedNormClassifier(path=3, refit=True).fit(*problem)
 

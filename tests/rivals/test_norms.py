@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shareboost.rivals.norms import NORMS
+from shareboost.rivals.proximal import NORMS
 
 # One row a group, and groups of several rows.
 STARTS = {"rows": [0, 1, 2, 3, 4, 5], "groups": [0, 1, 4]}

@@ -18,10 +18,11 @@ from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
 from shareboost.backends import numpy as host_module
+from shareboost.losses import BinaryLogisticLoss
 from shareboost.path import StopReason
 from shareboost.pools import Columns, Pieces, Stumps
-from shareboost.rivals import OneVsRestGreedyClassifier
-from shareboost.rivals import ovr_path as class_turns
+from shareboost.rivals import OneVsRestGreedyClassifier, one_vs_rest
+from shareboost.rows import Rows
 
 both_spends = pytest.mark.parametrize("spend", ["largest", "in_turn"])
 
@@ -57,7 +58,7 @@ def correlations(clf, X, y, scores, margin=1.0):
 
 @covering(
     rule=["gradient", "newton", "line_search", "column", "refit"],
-    spend=class_turns.SPENDS,
+    spend=one_vs_rest.SPENDS,
     margin=[1.0, 0.0],
     intercept=[True, False],
     weighted=[False, True],
@@ -133,7 +134,7 @@ def test_classes_take_turns_and_one_without_gain_is_passed_over():
 
 @settings(max_examples=10)
 @given(
-    st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 9), st.sampled_from(class_turns.SPENDS)
+    st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 9), st.sampled_from(one_vs_rest.SPENDS)
 )
 def test_the_budget_is_spent_exactly_and_never_exceeded(seed, k, n_features, spend):
     X, y = random_problem(seed, n=120, d=8, k=k)
@@ -335,7 +336,7 @@ def test_an_interrupt_keeps_the_finished_steps(problem, monkeypatch, method):
     whole = OneVsRestGreedyClassifier(5).fit(X, y)
     n_turns = len(turns(whole))
     calls = []
-    proper = getattr(class_turns.OneClass, method)
+    proper = getattr(one_vs_rest.OneClass, method)
 
     def interrupted(*arguments):
         calls.append(arguments)
@@ -343,7 +344,7 @@ def test_an_interrupt_keeps_the_finished_steps(problem, monkeypatch, method):
             raise KeyboardInterrupt
         return proper(*arguments)
 
-    monkeypatch.setattr(class_turns.OneClass, method, interrupted)
+    monkeypatch.setattr(one_vs_rest.OneClass, method, interrupted)
     clf = OneVsRestGreedyClassifier(5)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(X, y)
@@ -371,3 +372,30 @@ def test_bad_parameters_are_named(problem):
 def test_a_fit_shows_its_steps_where_asked(problem, capsys):
     OneVsRestGreedyClassifier(3, verbose=1).fit(*problem)
     assert "rounds" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_relabelled_rows_are_rows_made_with_those_labels(problem, intercept, monkeypatch):
+    monkeypatch.setattr(host_module, "BLOCK_ROWS", 40)
+    X, y = problem
+    weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
+    pool = Columns("maxabs").fit(X, weight)
+    labels = [(y == q).astype(np.intp) for q in (1, 2)]
+    evaluated = []
+    with (
+        Rows(X, labels[0], weight, pool, 1, intercept) as rows,
+        Rows(X, labels[1], weight, pool, 1, intercept) as anew,
+    ):
+        rows.append(5)
+        for each in (one_vs_rest.relabelled(rows, labels[1]), anew):
+            each.append(3)
+            each.append(0)
+            W = np.random.default_rng(1).normal(size=(1, each.n_columns))
+            value, gradient = each.evaluate(W, BinaryLogisticLoss())
+            sums = each.prepare(curvatures=True)
+            prepared = np.hstack([block.prepared for block in each.blocks])
+            columns = np.hstack([block.columns[: each.n_columns] for block in each.blocks])
+            evaluated.append((value, gradient, sums, prepared, columns, each.gram.matrix))
+        assert np.array_equal(np.concatenate([block.y for block in rows.blocks]), labels[0])
+    for one, two in zip(*evaluated, strict=True):
+        assert np.array_equal(one, two)

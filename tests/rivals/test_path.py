@@ -3,13 +3,12 @@ import pytest
 
 from shareboost.path import StopReason
 from shareboost.pools import ColumnFeatures
-from shareboost.rivals.norm_path import NormStep
-from shareboost.rivals.path import RivalPath
+from shareboost.rivals.base import RivalPath, RivalStep
 
 
 def step(atoms, alpha):
     W = np.arange(2.0 * (1 + len(atoms))).reshape(2, -1) + alpha
-    return NormStep(tuple(atoms), W, alpha, 1.0 - alpha, 3, alpha, 0.0, 0.0)
+    return RivalStep(tuple(atoms), W, alpha, 1.0 - alpha, 3, {"alpha": alpha})
 
 
 @pytest.fixture
@@ -59,6 +58,6 @@ def test_the_path_tells_of_itself(path):
     assert path.n_iter == 18
     assert "6 models, up to 3 features: reached the last alpha" in repr(path)
     frame = path.to_frame()
-    assert frame["alpha"].tolist() == [s.alpha for s in path]
+    assert frame["alpha"].tolist() == [s.details["alpha"] for s in path]
     assert frame["atoms"][3] == (4, 7)
     assert path.copy() is path

@@ -5,8 +5,7 @@ from conftest import random_problem
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns
 from shareboost.rivals.column_cache import HeldColumns
-from shareboost.rivals.norms import NORMS
-from shareboost.rivals.proximal import Penalised, minimise
+from shareboost.rivals.proximal import NORMS, Penalised, minimise
 from shareboost.rows import Rows
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,17 +10,16 @@ from numpy.typing import NDArray
 from ..losses import Loss
 from ..pools import Pool
 from ..pools.base import out_of_range
+from ..pools.templates import Templates
+from ..pools.union import Union
 from ..rows import ByAtom, Rows, Totals
 from ..shard import RESIDUAL
 from .column_cache import HeldColumns, LossOnColumns, Matrix, Point, Vector
-from .norms import Norm
-from .proximal import Penalised, Solution, minimise
+from .proximal import Norm, Penalised, Solution, minimise
 
-# Columns of atoms that an alpha may need are held up to so many bytes; what that leaves out is
-# found by the pass over all atoms that ends every alpha.
-HELD_BYTES = 1 << 28
-# And no more than so many at a time join those held: a long step down has the rule leave none out.
-MOST_TO_HOLD = 1000
+# Columns that an alpha may need are held up to so many bytes, and so many more atoms at
+# a time; what that leaves out is found by the pass over all atoms that ends every alpha.
+HELD_BYTES, MOST_TO_HOLD = 1 << 28, 1000
 # At least so many atoms join at a time, or half as many as there are.
 FEWEST_TO_JOIN = 20
 # A first solution on few atoms need not be better than this share of what others lack.
@@ -33,6 +32,7 @@ SMALL_ALPHA = 0.1
 FIRST_CURVATURE = 0.5
 
 Atoms = NDArray[np.intp]
+NO_ATOMS = np.empty(0, dtype=np.intp)
 
 
 class Minimum(NamedTuple):
@@ -48,16 +48,6 @@ class Minimum(NamedTuple):
     duals: Vector  # the dual norm of every atom's part of the gradient
 
 
-class _Sought(NamedTuple):
-    """A solution over some atoms."""
-
-    atoms: Atoms  # that it was sought over
-    solution: Solution
-    iterations: int
-    duals: Vector  # of the atoms held
-    finished: bool  # whether no atom held misses its condition
-
-
 class ActiveAtoms:
     """``L(W) + alpha * sum over atoms of price * norm(W_atom)``, and its minima.
 
@@ -67,8 +57,7 @@ class ActiveAtoms:
     most. Others, whose gradients may come to reach alpha by the sequential strong rule
     (Tibshirani et al., "Strong rules for discarding predictors in lasso-type problems",
     2012), are held ready and join where they miss their condition. At last a pass over all
-    atoms of the pool checks what the rule left out; what it wrongly left out is held ready
-    too, until nothing is missed. No atom leaves before an alpha is done, so this ends.
+    atoms of the pool finds what the rule wrongly left out, until nothing is missed.
     """
 
     def __init__(self, rows: Rows, loss: Loss, norm: Norm, tol: float, max_iter: int):
@@ -82,78 +71,71 @@ class ActiveAtoms:
         self._prices = np.ones(pool.n_atoms_) if pool.divisors is None else pool.divisors
         self._open = np.ones(pool.n_atoms_, bool) if pool.choosable is None else pool.choosable
         self._curvature = FIRST_CURVATURE
-        cuts = [(block.weight.max(), pool.cut(block.data)) for block in rows.blocks]
-        self._cut = sum(weight * cut for weight, cut in cuts if cut is not None)
+        self._beyond = np.zeros(pool.n_atoms_)
+        for block in rows.blocks:
+            self._steps, beyond = errors_of_codes(pool, block.data, block.weight)
+            self._beyond += beyond
 
-    def without_atoms(self) -> Minimum:
+    def without_atoms(self, weights: Matrix | None = None) -> Minimum:
         """Return the minimum over the intercept, that of the least alpha that needs no atom.
 
         From then on the tolerance is relative to that alpha, where it is small.
         """
-        first = self._without_atoms(np.zeros((int(self.rows.intercept), self.rows.n_classes)))
-        if not 0.0 < first.alpha < SMALL_ALPHA:
-            return first
-        self.tol *= first.alpha / SMALL_ALPHA
-        again = self._without_atoms(first.weights)
-        return again._replace(iterations=first.iterations + again.iterations)
-
-    def _without_atoms(self, weights: Matrix) -> Minimum:
-        none = np.empty(0, dtype=np.intp)
-        solution = self._solved(none, weights, 0.0, self.tol)
-        point = solution.point
+        zeros = np.zeros((self.held.free, self.rows.n_classes))
+        solution = self._solved(NO_ATOMS, zeros if weights is None else weights, 0.0, self.tol)
+        point, iterations = solution.point, solution.iterations
         duals = self._all_duals(point)
         unsure = self._unsure(duals, point)
         low, high = (duals - unsure) / self._prices, (duals + unsure) / self._prices
         highest = np.flatnonzero(self._open & (high >= low.max(initial=0.0)))
-        highest = self._with_affordable(none, highest[np.argsort(-high[highest], kind="stable")])
+        highest = self._with_affordable(NO_ATOMS, highest, high)
         self.held.hold(highest.tolist())
         duals[highest] = self._duals_on(self.held.on(highest.tolist(), self.loss), point)
         alpha = float((duals / self._prices).max(initial=0.0))
-        violation, iterations = solution.violation, solution.iterations
-        return Minimum(alpha, none, point.weights, point.loss, 0.0, violation, iterations, duals)
+        if weights is None and 0.0 < alpha < SMALL_ALPHA:
+            self.tol *= alpha / SMALL_ALPHA
+            again = self.without_atoms(point.weights)
+            return again._replace(iterations=iterations + again.iterations)
+        outcome = point.loss, 0.0, solution.violation, iterations, duals
+        return Minimum(alpha, NO_ATOMS, point.weights, *outcome)
 
     def at(self, alpha: float, last: Minimum) -> Minimum:
         """Return the minimum for an alpha, sought from that for another."""
         worth = last.duals / self._prices
         ready = np.flatnonzero(self._open & (worth >= 2.0 * alpha - last.alpha))
-        ready = self._with_affordable(last.atoms, ready[np.argsort(-worth[ready], kind="stable")])
+        ready = self._with_affordable(last.atoms, ready, worth)
         live, weights, duals, iterations = last.atoms, last.weights, last.duals, 0
         while True:
-            found = self._over_ready(live, weights, ready, duals[ready], alpha)
-            live, weights = found.atoms, found.solution.point.weights
-            iterations += found.iterations
-            duals = self._all_duals(found.solution.point)
-            unsure = self._unsure(duals, found.solution.point)
-            duals[ready], unsure[ready] = found.duals, 0.0  # which are exact
+            exact = duals[ready]
+            live, solution, exact, finished = self._over_ready(live, weights, ready, exact, alpha)
+            point, weights = solution.point, solution.point.weights
+            iterations += solution.iterations
+            duals = self._all_duals(point)
+            unsure = self._unsure(duals, point)
+            duals[ready], unsure[ready] = exact, 0.0
             missing = duals - alpha * self._prices
             wrong = self._open & (missing + unsure > self.tol)  # or may be: to look at exactly
             wrong[ready] = False
-            if not wrong.any() or not found.finished:
+            if not wrong.any() or not finished:
                 break
-            more = np.flatnonzero(wrong)
-            more = more[np.argsort(-missing[more], kind="stable")]
-            ready = self._with_affordable(ready, more)
+            ready = self._with_affordable(ready, np.flatnonzero(wrong), missing)
         missing[live] = 0.0  # the solution's violation tells of them
-        violation = max(found.solution.violation, float(missing.max(initial=0.0)))
-        return self._minimum(alpha, found, violation, iterations, duals)
-
-    def _minimum(
-        self, alpha: float, found: _Sought, violation: float, iterations: int, duals: Vector
-    ) -> Minimum:
-        """Return a solution without the atoms that it has no weights for."""
-        free = int(self.rows.intercept)
-        weights, starts = found.solution.point.weights, self.held.starts(found.atoms.tolist())
+        violation = max(solution.violation, float(missing.max(initial=0.0)))
+        # Without the atoms that it has no weights for.
+        free, starts = self.held.free, self.held.starts(live.tolist())
         sizes = self.norm.sizes(weights[free:], starts)
         widths = np.diff(starts, append=len(weights) - free)
         kept = np.concatenate([np.ones(free, dtype=bool), np.repeat(sizes > 0.0, widths)])
-        size = float(self._prices[found.atoms] @ sizes)
-        atoms, loss = found.atoms[sizes > 0.0], found.solution.point.loss
-        return Minimum(alpha, atoms, weights[kept], loss, size, violation, iterations, duals)
+        outcome = point.loss, float(self._prices[live] @ sizes), violation, iterations, duals
+        return Minimum(alpha, live[sizes > 0.0], weights[kept], *outcome)
 
     def _over_ready(
         self, live: Atoms, weights: Matrix, ready: Atoms, duals: Vector, alpha: float
-    ) -> _Sought:
-        """Return the solution over the atoms held ready, from weights of the live ones."""
+    ) -> tuple[Atoms, Solution, Vector, bool]:
+        """Return the solution over atoms held ready, from weights of the live ones.
+
+        Also the atoms with weights, the duals of those held, and whether the solution is exact.
+        """
         self.held.hold(ready.tolist())
         of_ready = self.held.on(ready.tolist(), self.loss)
         joined = np.isin(ready, live)
@@ -173,13 +155,12 @@ class ActiveAtoms:
             missing = duals - alpha * self._prices[ready]
             enough = tol <= self.tol and missing[~joined].max(initial=0.0) <= self.tol
             if enough or not finished:
-                return _Sought(live, solution, iterations, duals, finished)
+                return live, solution._replace(iterations=iterations), duals, finished
 
     def _solved(self, live: Atoms, weights: Matrix, alpha: float, tol: float) -> Solution:
         """Return the minimum over the live atoms, from the weights of the first of them."""
         loss = self.held.on(live.tolist(), self.loss)
-        n_weights = loss.columns[0].shape[0]
-        start = np.pad(weights, ((0, n_weights - len(weights)), (0, 0)))
+        start = np.pad(weights, ((0, len(loss.columns[0]) - len(weights)), (0, 0)))
         problem = Penalised(loss, self.norm, alpha * self._prices[live])
         solution = minimise(problem, start, tol, self.max_iter, self._curvature)
         self._curvature = solution.curvature
@@ -187,52 +168,75 @@ class ActiveAtoms:
 
     def _duals_on(self, columns: LossOnColumns, point: Point) -> Vector:
         """Return the dual norms of the gradient of the atoms that some columns belong to."""
-        gradient = columns.gradient(point)[int(self.rows.intercept) :]
-        return self.norm.dual(gradient, columns.starts)
+        return self.norm.dual(columns.gradient(point)[self.held.free :], columns.starts)
 
     def _all_duals(self, point: Point) -> Vector:
         """Return the dual norm of every atom's part of the gradient, in the pool's precision."""
         rows = self.rows
-        rows.leave(point.residuals)
+        for block, residual in zip(rows.blocks, point.residuals, strict=True):
+            block.residual[:] = residual
         rows.prepare()
 
-        def duals(pool: Pool, part: slice, totals: Totals, by_atom: ByAtom) -> Vector:
-            found = pool.correlations(totals.stats[0], part)
-            return self.norm.dual(found.T, pool.starts(part))
+        def duals_of(pool: Pool, part: slice, totals: Totals, by_atom: ByAtom) -> Vector:
+            gradient = pool.correlations(totals.stats[0], part)
+            return self.norm.dual(gradient.T, pool.starts(part))
 
-        parts = rows.over_parts([(RESIDUAL, False)], duals)
-        found = np.concatenate([np.empty(0), *parts]) / rows.total_weight
-        found[~self._open] = 0.0
-        if not found.max(initial=0.0) < np.inf:
-            raise out_of_range(rows.pool, int(np.argmax(~(found < np.inf))))
-        return found
+        parts = rows.over_parts([(RESIDUAL, False)], duals_of)
+        duals = np.concatenate([np.empty(0), *parts]) / rows.total_weight
+        duals[~self._open] = 0.0
+        if not duals.max(initial=0.0) < np.inf:
+            raise out_of_range(rows.pool, int(np.argmax(~(duals < np.inf))))
+        return duals
 
     def _unsure(self, duals: Vector, point: Point) -> Vector:
         """Return by how much the dual norms that the pool gives may be off.
 
-        By its rounding, of the sums and of what cancels in them. Where these are of coarse
-        codes, also by the errors of the codes, which are as good as independent: in each
-        class, a deviation of ``coarseness / sqrt(12)`` times the root of the sum of the
-        residual's squares. And by what was cut off, times the most that a residual can be:
-        its dual norm is at most twice the weight of its row.
+        By its rounding, of the sums and of what cancels in them. Also by the errors of coarse
+        codes, as good as independent: in each class, a deviation of ``step / sqrt(12)`` times the
+        root of the residual's sum of squares. And by what lies beyond all codes, times the most
+        that a residual's dual norm can be: twice the weight of its row.
         """
-        pool, total = self.rows.pool, self.rows.total_weight
-        sizes = np.sum([np.abs(own).sum(axis=1) for own in point.residuals], axis=0) / total
-        unsure = pool.rounding * (duals + self._dual_of(sizes))
-        if pool.coarseness is not None:
-            squares = np.sum([np.square(own).sum(axis=1) for own in point.residuals], axis=0)
+        total = self.rows.total_weight
+        sizes = np.sum([np.abs(block).sum(axis=1) for block in point.residuals], axis=0)
+        unsure = self.rows.pool.rounding * (duals + self._dual_of(sizes / total))
+        if self._steps.any():
+            squares = np.sum([np.square(block).sum(axis=1) for block in point.residuals], axis=0)
             spread = self._dual_of(np.sqrt(squares / 12.0) / total)
-            unsure += DEVIATIONS * spread * pool.coarseness + 2.0 * self._cut / total
+            unsure += DEVIATIONS * spread * self._steps + 2.0 * self._beyond / total
         return unsure
 
     def _dual_of(self, numbers: Vector) -> float:
-        """Return the dual norm of one number a class."""
+        """Return the dual norm of one number per class."""
         return float(self.norm.dual(numbers[None], np.zeros(1, dtype=np.intp))[0])
 
-    def _with_affordable(self, atoms: Atoms, others: Atoms) -> Atoms:
-        """Return atoms with the first others that may be held beside them."""
+    def _with_affordable(self, atoms: Atoms, others: Atoms, worth: Vector) -> Atoms:
+        """Return atoms with those of the others, the worthiest first, that may be held beside."""
+        others = others[np.argsort(-worth[others], kind="stable")]
         others = others[~np.isin(others, atoms)][:MOST_TO_HOLD]
         most = HELD_BYTES // self.held.bytes_a_column
         widths = self.held.widths(np.concatenate([atoms, others]).tolist())
         room = int((np.cumsum(widths) <= most).sum()) - atoms.size
         return np.concatenate([atoms, others[: max(FEWEST_TO_JOIN, room)]])
+
+
+def errors_of_codes(pool: Pool, data: Any, weight: Vector) -> Matrix:
+    """Return how far the pool's sums over a block may be off those of scaled columns, (2, atoms).
+
+    Of each atom the step of the codes that are summed instead, and the weighted sum of what
+    lies beyond all codes. Both are 0 where the columns themselves are summed.
+    """
+    if isinstance(pool, Union):
+        members = zip(pool.pools_, data, strict=True)
+        return np.hstack([errors_of_codes(member, own, weight) for member, own in members])
+    errors = np.zeros((2, pool.n_atoms_))
+    if isinstance(pool, Templates):
+        unit = pool.unit_ / pool.scale_
+        errors[0] = pool.step_ * unit
+        at_end = (data.codes == 0) | (data.codes == 255)  # where there may be more beyond
+        for atom in np.flatnonzero(at_end.any(axis=1)).tolist():
+            rows = np.flatnonzero(at_end[atom])
+            exact = pool.features([atom]).columns(data.source[rows])[:, 0] / pool.scale_[atom]
+            coded = pool.low_[atom] + data.codes[atom, rows] * np.float64(pool.step_[atom])
+            off = np.abs(exact - coded * unit[atom]) - 0.5 * errors[0, atom]
+            errors[1, atom] = weight[rows] @ off.clip(0.0)
+    return errors

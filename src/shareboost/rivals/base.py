@@ -1,60 +1,180 @@
-"""What the rivals have in common: checked rows, a path made step by step, a classifier from it."""
+"""What the rivals have in common: a run that makes steps, their path, and its last model."""
 
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import Any, Protocol, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
+from ..arrays import pandas_for
 from ..dataset import Sample, checked_sample
-from ..model_path import fitted_attributes
+from ..model_path import ModelPath, fitted_attributes
 from ..path import StopReason
-from ..pools import Pool
+from ..pools import Features, Pool
+from ..pools.by_name import new_pool
 from ..predictor import Predictor
 from ..progress import RoundsBar, progress_bars
+from ..solvers import Status
 from ..threads import single_threaded_blas
-from .path import RivalPath, RivalStep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Vector = NDArray[np.float64]
+Matrix = NDArray[np.float64]
 
 
-class Engine(Protocol):
-    """One run of a rival."""
+@dataclass(frozen=True)
+class RivalStep:
+    """A model of a rival, in training units, and what else there is to tell of it."""
 
-    n_steps: int | None  # at most; None where nobody knows
-    intercept: bool  # whether the first column of a step's W is the intercept's
-    stop_reason: str  # why the steps ended, once they have
-    trouble: str | None  # what did not converge, and what to change
+    atoms: tuple[int, ...]  # in use, in the order of their columns
+    weights: Matrix | Callable[[], Matrix]  # W, or what makes it, of steps too many to hold it
+    loss: float
+    seconds: float
+    iterations: int  # from the step before
+    details: dict[str, Any]  # columns of ``to_frame``
 
+    @property
+    def W(self) -> Matrix:
+        """The weights, (k, intercept + columns)."""
+        return self.weights() if callable(self.weights) else self.weights
+
+    @property
+    def cost(self) -> float:
+        """Number of atoms."""
+        return float(len(self.atoms))
+
+
+@dataclass(repr=False)
+class RivalPath(ModelPath):
+    """Every step of one run of a rival, each of more features than before, as many or fewer."""
+
+    features: Features
+    intercept: bool
+    centers: Vector
+    scales: Vector
+    steps: Sequence[RivalStep]  # the first is without any feature
+    stop_reason: str
+    input_names: tuple[str, ...]
+    n_atoms: int
+
+    def __repr__(self) -> str:
+        most = max(self.n_features.tolist(), default=0)
+        return f"<RivalPath of {len(self)} models, up to {most} features: {self.stop_reason}>"
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __iter__(self) -> Iterator[RivalStep]:
+        """Yield the steps."""
+        yield from self.steps
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of all steps."""
+        return sum(step.iterations for step in self)
+
+    def copy(self) -> RivalPath:
+        """Return the path: nothing extends it."""
+        return self
+
+    def step(self, t: int) -> RivalStep:
+        """Return the last step of at most ``t`` features: the first has none."""
+        return self.steps[self._place(t)]
+
+    def first(self, t: int) -> RivalPath:
+        """Return the path of a run that ended with that step."""
+        place = self._place(t)
+        if place == len(self) - 1:
+            return self
+        steps = self.steps[: place + 1]
+        return replace(self, **self._used_by(steps), steps=steps, stop_reason=StopReason.N_FEATURES)
+
+    def _place(self, t: int) -> int:
+        most = int(self.n_features.max())
+        if not isinstance(t, (int, np.integer)) or isinstance(t, bool) or not 0 <= t <= most:
+            raise ValueError(
+                f"t={t!r} is not valid for at: it takes a number of features, from 0 to {most}."
+            )
+        return int(np.flatnonzero(self.n_features <= t)[-1])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per step as a pandas frame, with the details that the rival tells."""
+        pd = pandas_for("n_features, losses and seconds")
+        names = self.steps[0].details if self.steps else {}
+        details = {name: [step.details[name] for step in self] for name in names}
+        if "atom" in details:
+            details["name"] = self.names(details["atom"])
+        return pd.DataFrame(
+            {
+                "n_features": self.n_features,
+                "loss": self.losses,
+                **details,
+                "seconds": self.seconds,
+                "iterations": [step.iterations for step in self],
+                "atoms": [step.atoms for step in self],
+            },
+            index=pd.RangeIndex(len(self), name="step"),
+        )
+
+
+class Engine(ABC):
+    """One run of a rival, with its parameters, on rows of positive weight and a fitted pool."""
+
+    n_steps: int | None = None  # at most; None where nobody knows
+    stop_reason = ""  # why the steps ended, once they have
+    trouble: str | None = None  # what did not converge, and what to change
+
+    def __init__(self, rival: Any, sample: Sample, pool: Pool, n_classes: int):
+        self.rival = rival
+        self.sample = sample
+        self.pool = pool
+        self.n_classes = n_classes
+        self.intercept: bool = rival.fit_intercept  # whether W has it as its first column
+        # The centres and scales that the columns of each atom in use were trained in.
+        self.units: dict[int, tuple[Vector, Vector]] = {}
+
+    @abstractmethod
     def steps(self) -> Iterator[RivalStep]:
-        """Yield each model as soon as it is finished, the first at once."""
+        """Yield each model as soon as it is finished, the one of no feature at once."""
 
-    def units(self, atom: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the centres and scales that an atom's columns were trained in."""
+    def path(self, steps: list[RivalStep], stop_reason: str, names: Sequence[str]) -> RivalPath:
+        """Return the path of the finished steps."""
+        atoms = list(dict.fromkeys(atom for step in steps for atom in step.atoms))
+        centers, scales = np.hstack([np.empty((2, 0)), *(self.units[atom] for atom in atoms)])
+        return RivalPath(
+            self.pool.features(atoms),
+            self.intercept,
+            centers,
+            scales,
+            tuple(steps),
+            stop_reason,
+            tuple(names),
+            self.pool.n_atoms_,
+        )
 
 
 class Rival(Predictor):
     """A classifier whose path is made of a rival's steps."""
 
+    _engine: ClassVar[type[Engine]]
+
     path_: RivalPath
-    class_weight: dict[Any, float] | str | None
+    fit_intercept: bool
     verbose: int
 
-    @abstractmethod
     def _new_pool(self) -> Pool:
         """Return the candidates, unfitted."""
-
-    @abstractmethod
-    def _engine(self, sample: Sample, pool: Pool, n_classes: int) -> Engine:
-        """Return a run on rows of positive weight, with a pool fitted to them."""
-
-    def _check(self, n_classes: int) -> None:
-        """Raise where the parameters do not suit the data."""
+        return new_pool(self.pool)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -63,34 +183,31 @@ class Rival(Predictor):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features_in)
-            Real or integer numbers; NaN where stumps are the candidates.
+            Numbers; NaN where stumps are the candidates.
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights, of which only the ratios count. A weight of zero equals
-            leaving the row out, except that ``classes_`` still holds its label.
+            Non-negative weights, of which only the ratios count.
 
         Returns
         -------
         self
-            A fit that fails leaves an earlier fit as it was. A fit that is interrupted
-            (Ctrl-C) raises ``KeyboardInterrupt`` and leaves the finished steps, or an earlier
-            fit where none beyond the intercept is finished.
+            A fit that fails leaves an earlier fit as it was. One that is interrupted (Ctrl-C)
+            raises ``KeyboardInterrupt`` and leaves the finished steps, if any has a feature.
         """
         pool = self._new_pool()
         checked, classes, names, rows = checked_sample(self, X, y, sample_weight, pool.allows_nan)
-        self._check(classes.size)
         sample = rows.weighted
         done: list[RivalStep] = []
 
         def fitted(stop_reason: str) -> dict[str, Any]:
-            path = _path(done, engine, pool, stop_reason, tuple(names))
+            path = engine.path(done, stop_reason, names)
             return fitted_attributes(checked, classes, path, path.steps[-1])
 
         with progress_bars(bool(self.verbose)):
             with single_threaded_blas:  # whose sums depend on its threads
-                pool.fit(sample.X, sample.weight, centred=self._centred())
-            engine = self._engine(sample, pool, classes.size)
+                pool.fit(sample.X, sample.weight, centred=self.fit_intercept)
+            engine = self._engine(self, sample, pool, classes.size)
             bar = RoundsBar(engine.n_steps, 0)
             try:
                 with closing(engine.steps()) as steps:  # type: ignore[type-var]
@@ -107,24 +224,12 @@ class Rival(Predictor):
         self._set_fitted(fitted(engine.stop_reason))
         return self
 
-    def _centred(self) -> bool:
-        """Return whether columns are trained on about their mean."""
-        return bool(getattr(self, "fit_intercept", False))
 
-
-def _path(
-    steps: list[RivalStep], engine: Engine, pool: Pool, stop_reason: str, names: tuple[str, ...]
-) -> RivalPath:
-    """Return the path of the finished steps."""
-    atoms = list(dict.fromkeys(atom for step in steps for atom in step.atoms))
-    units = [engine.units(atom) for atom in atoms]
-    return RivalPath(
-        pool.features(atoms),
-        engine.intercept,
-        np.concatenate([np.empty(0), *(centers for centers, _ in units)]),
-        np.concatenate([np.empty(0), *(scales for _, scales in units)]),
-        tuple(steps),
-        stop_reason,
-        names,
-        pool.n_atoms_,
+def ended_late(refit: str, late: Sequence[Status]) -> str:
+    """Return a sentence on the last of some refits that ended above their tolerance."""
+    last = late[-1]
+    others = f" So did {len(late) - 1} others." if late[1:] else ""
+    return (
+        f"{refit} ended with a gradient of {last.gradient:.2g} where {last.tolerance:.2g} was "
+        f"asked for.{others} {last.advice}"
     )
