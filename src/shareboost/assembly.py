@@ -14,7 +14,7 @@ from .io.identity import identity_of
 from .io.saved_run import SavedRun
 from .losses import Loss
 from .penalties import PENALTIES
-from .pools import Pool
+from .pools.base import Pool
 from .rows import Rows
 from .selection.constraints import Grouping, Prices, Wishes, checked_wishes
 from .selection.pricing import Terms

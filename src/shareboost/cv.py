@@ -19,7 +19,7 @@ from .cv_curves import Curve, chosen, cv_results, joined
 from .cv_folds import FoldClassifier, Scorer, Split, checked_splits, curve
 from .dataset import GivenSample, given_sample
 from .path import Path
-from .pools import Pool
+from .pools.base import Pool
 from .predictor import Predictor
 from .progress import progress_bars, track
 from .validation import check_weights, encode_labels

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 from .inputs import input_of, on_host, rows_of
 from .io.fingerprint import digest
 from .losses import Labels
-from .pools import Pool
+from .pools.base import Pool
 from .rows import Rows
 from .validation import (
     checked_weights,

@@ -25,7 +25,8 @@ from .inputs import backend_of, input_of
 from .model import Model
 from .model_path import ModelPath
 from .numbered_names import NumberedNames
-from .pools import ColumnFeatures, Features
+from .pools.columns import ColumnFeatures
+from .pools.features import Features
 
 
 def _selects_columns(model: FeatureSelector) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
-from .pools import Features
+from .pools.features import Features
 
 SHOWN = 20  # names in an error
 LISTED_BY_SCIKIT_LEARN = 5

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .input_columns import columns_read
 from .model import Model
-from .pools import Features
+from .pools.features import Features
 
 
 class Step(Protocol):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .frames import pandas_for
 from .model_path import ModelPath
-from .pools import Features
+from .pools.features import Features
 from .solvers import Status
 
 if TYPE_CHECKING:

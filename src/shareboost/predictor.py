@@ -19,8 +19,7 @@ from .frames import labelled
 from .inputs import backend_of, input_of
 from .model_path import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
-from .pools import Columns, Groups
-from .pools.by_name import WithPool, known_pool, takes_nan
+from .pools import Columns, Groups, WithPool, known_pool, takes_nan
 
 
 class Predictor(ClassifierMixin, FeatureSelector, WithPool):

@@ -12,7 +12,7 @@ from .input_columns import columns_kept, places_among
 from .model_path import fitted_attributes
 from .numbered_names import NumberedNames
 from .path_of_one import alone
-from .pools import GroupFeatures
+from .pools.groups import GroupFeatures
 
 if TYPE_CHECKING:
     from .predictor import Predictor

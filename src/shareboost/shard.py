@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .arrays import Array, Map, Scalar, namespace
 from .losses import Labels, Loss
-from .pools import Pool
+from .pools.base import Pool
 from .progress import track
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from .arrays import Array
 from .losses import Labels
-from .pools import Pool
+from .pools.base import Pool
 from .rows import Chosen, Rows
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from ..arrays import Array, Map, Scalar, Starts
 if TYPE_CHECKING:
     from ..gram import Gram
     from ..model import Model
-    from ..pools import Features, Pool
+    from ..pools.base import Pool
+    from ..pools.features import Features
 
 
 class Backend(ABC):

@@ -55,13 +55,7 @@ def sort_into_shells(distances: Array, squared_radii: Array, order: Array, edges
 
 @compiled()
 def add_moments(
-    points: Array,
-    origin: Array,
-    rows: Array,
-    order: Array,
-    depths: Array,
-    edges: Array,
-    out: Array,
+    points: Array, origin: Array, rows: Array, order: Array, depths: Array, edges: Array, out: Array
 ) -> None:
     """Add to each shell of one centre its sums of rows times coordinates.
 

@@ -1,20 +1,22 @@
-"""Small patches of images: random ones, and the templates that they cluster into."""
+"""How templates are made: random patches of images, the centres they cluster into, and masks."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from ..arguments import at_least
-from ..arrays import dense
+from ..arrays import dense, ranges
 from ..inputs import backend_module
-from .clustering import cluster
+from ..progress import track
+from ..threads import single_threaded_blas
 from .features import columns_type, is_host, namespace
-from .numbers import ranges
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
 
@@ -25,6 +27,12 @@ BATCH = 1 << 16
 MAX_BATCHES = 100
 # Bounds of the largest magnitude in all images: within them float32 holds all responses.
 SMALLEST_PIXEL, LARGEST_PIXEL = 1e-36, 1e36
+# Lloyd's steps, some at a time so that progress can be shown. Centres of patches or of
+# digits hardly move after these.
+STAGES = 5
+# Centres that are compared with all others at a time.
+CHUNK_CENTRES = 256
+STEPS = 5
 
 
 def as_images(
@@ -110,7 +118,7 @@ def random_patches(
     order = rng.permutation(n_places) if few else None
     found: list[Any] = []
     n_found = 0
-    cut = _cut if isinstance(X, np.ndarray) or sp.issparse(X) else _cut_on_device
+    cut = _cut if is_host(X) else _cut_on_device
     for batch in range(MAX_BATCHES if order is None else -(-n_places // BATCH)):
         if order is None:
             places = rng.randint(n_places, size=BATCH)
@@ -207,3 +215,79 @@ def _cut_on_device(
 ) -> Any:
     """Return the patches at the given places of a tensor of images, one row each."""
     return backend_module(X, "images").pixels(X, *_inside(shape, size, places), unit)
+
+
+def cluster(
+    points: Any,
+    n_centres: int,
+    rng: np.random.RandomState,
+    what: str,
+    weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float32]:
+    """Return up to ``n_centres`` distinct centres of the points, by k-means.
+
+    Begins at random points and takes 25 of Lloyd's steps, where the points are: scikit-learn's
+    in float32 NumPy, our own on a torch device. Centres that differ by no more than rounding
+    are one.
+    """
+    first = rng.choice(len(points), n_centres, replace=False)
+    seed = rng.randint(2**31)
+    if isinstance(points, np.ndarray):
+        centres = _by_sklearn(points, points[first], seed, what, weight)
+    else:
+        lloyd = backend_module(points, "clustering").lloyd
+        centres = lloyd(points, first, STAGES * STEPS, what, weight)
+    return centres[_distinct(centres)]
+
+
+def _by_sklearn(
+    points: NDArray[np.float32],
+    centres: NDArray[np.float32],
+    seed: int,
+    what: str,
+    weight: NDArray[np.float64] | None,
+) -> NDArray[np.float32]:
+    """Return the centres after all steps."""
+    from sklearn.cluster import KMeans  # a heavy import
+
+    # With several threads scikit-learn adds their sums in the order they end.
+    with single_threaded_blas, threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of centres that are one, see below
+        for _ in track(range(STAGES), what, STAGES):
+            means = KMeans(
+                len(centres), init=centres, n_init=1, max_iter=STEPS, tol=0.0, random_state=seed
+            )
+            centres = means.fit(points, sample_weight=weight).cluster_centers_
+    return centres
+
+
+def _distinct(centres: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Return all centres but those that equal an earlier one up to rounding."""
+    wide = centres.astype(np.float64)
+    squares = np.square(wide).sum(axis=1)
+    kept: list[int] = []
+    for start in range(0, len(wide), CHUNK_CENTRES):
+        some = slice(start, start + CHUNK_CENTRES)
+        sizes = squares[some, None] + squares
+        alike = sizes - 2.0 * (wide[some] @ wide.T) <= 1e-10 * sizes
+        for i, own in enumerate(alike, start=start):
+            if not own[:i].any() or not own[kept].any():
+                kept.append(i)
+    return np.array(kept, dtype=np.intp)
+
+
+def gaussians(
+    length: int, patch: int, n: int, sigma: float
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return n Gaussian weights over a patch's places along one side, and their centres.
+
+    The weights are (n, places); the centres, spread evenly over the places, are those of
+    the patch in pixels.
+    """
+    places = np.arange(length - patch + 1)
+    n = min(n, places.size)  # no two masks nearer than a pixel
+    middle = (np.arange(n) + 0.5) * places.size / n - 0.5
+    weights = np.exp(-0.5 * ((places - middle[:, None]) / sigma) ** 2)
+    # Never zero: a weight of zero would hide which place is best from the codes.
+    weights = np.maximum(weights, 1e-30).astype(np.float32)
+    return weights, middle + (patch - 1) / 2.0

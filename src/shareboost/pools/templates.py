@@ -15,9 +15,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import at_least, from_zero, image_shape_of_rows, one_of, positive
+from ..arrays import ranges
 from ..inputs import backend_module
 from ..kernels import MIDDLE
-from .base import POWERS, Atoms, Floats, Pool
+from .base import POWERS, Atoms, Floats, Pool, Sums
 from .features import (
     ATOMS,
     Features,
@@ -33,12 +34,11 @@ from .features import (
     is_host,
     namespace,
 )
-from .masks import gaussians
-from .numbers import ranges
 from .patches import (
     CHUNK_IMAGES,
     Images,
     as_images,
+    gaussians,
     given_templates,
     largest_magnitude,
     make_templates,
@@ -46,7 +46,7 @@ from .patches import (
     random_patches,
     unit_of,
 )
-from .table import Table
+from .table import Table, Vector
 
 # Atoms a part, images a batch, templates a matrix product: statistics, values and
 # responses that stay in the second cache.
@@ -159,7 +159,6 @@ class TemplateFeatures(Features):
 
 class _ImageBlock(NamedTuple):
     codes: NDArray[np.uint8]  # (atoms, n)
-    cut: NDArray[np.float32]  # (atoms,), what lies beyond the codes, in their steps
     source: Any  # rows of X
 
 
@@ -211,6 +210,7 @@ class Templates(Pool):
     whatever their weights.
     """
 
+    slow_columns = True
     published: ClassVar[dict[str, Any]] = {"scale": "none"}
 
     def __init__(
@@ -281,50 +281,31 @@ class Templates(Pool):
         self.dtype_ = np.dtype(np.float64)
         return self
 
-    @property
-    def slow_columns(self) -> bool:
-        return True
-
-    @property
-    def coarseness(self) -> NDArray[np.float64]:
-        return self.step_ * self.unit_ / self.scale_
-
-    def cut(self, data: _ImageBlock) -> NDArray[np.floating]:
-        return data.cut * self.coarseness
-
     def parts(self, n_classes: int) -> list[slice]:
-        check_is_fitted(self)
         return ranges(self.n_atoms_, PART_ATOMS)
 
     def encode(self, X: Any, rows: slice) -> _ImageBlock:
         """Return the codes of all atoms, and the rows themselves for exact columns."""
         from ..kernels.templates import quantise
 
-        check_is_fitted(self)
         n = rows.stop - rows.start
         codes = np.empty((self.n_atoms_, n), dtype=np.uint8)
-        cut = np.zeros(self.n_atoms_, dtype=np.float32)
         for batch in ranges(n, BATCH_IMAGES):
             some = slice(rows.start + batch.start, rows.start + batch.stop)
             images = as_images(X, some, self.image_shape_, self.unit_)
-            quantise(self._values(images), self.low_, self.step_, codes[:, batch], cut)
-        return _ImageBlock(codes, cut, X[rows])
+            quantise(self._values(images), self.low_, self.step_, codes[:, batch])
+        return _ImageBlock(codes, X[rows])
 
     def stats(
-        self,
-        data: _ImageBlock,
-        rows: Floats,
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the sums of rows times codes, (1, k, atoms of the part + 1), the last of rows.
 
         For squares (2, k, atoms of the part + 1): also times the squares of the codes, which
         then count from the middle of a byte.
         """
-        from ..kernels.codes import add_moments
-        from ..kernels.few_rows import add_product_transposed
+        from ..kernels.products import add_product_transposed
+        from ..kernels.templates import add_moments
 
         if out is None:
             out = np.zeros((1 + squares, rows.shape[0], part.stop - part.start + 1))
@@ -335,15 +316,13 @@ class Templates(Pool):
         out[0, :, -1] += rows.sum(axis=1, dtype=np.float64)
         return out
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+    def correlations(self, stats: Sums, part: slice) -> Sums:
         ratio = self.unit_ / self.scale_[part]
         sums = stats[0, :, :-1] * (self.step_[part] * ratio)
         sums += stats[0, :, -1:] * (self.low_[part] * ratio)
         return sums
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
         """Return the sums, where columns are centred for the columns less their middle codes."""
         ratio = self.unit_ / self.scale_[part]
         step = self.step_[part] * ratio
@@ -360,15 +339,14 @@ class Templates(Pool):
         return out
 
     def features(self, atoms: Atoms) -> TemplateFeatures:
-        check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
+        which = np.searchsorted(self.starts_, ids, side="right") - 1
         numbers, templates, down, across, centres = [], [], [], [], []
-        for atom in ids:
-            which = int(np.searchsorted(self.starts_, atom, side="right")) - 1
-            size = self.sizes_[which]
-            template, mask = divmod(int(atom - self.starts_[which]), size.n_masks)
+        for number, atom in zip(which.tolist(), (ids - self.starts_[which]).tolist(), strict=True):
+            size = self.sizes_[number]
+            template, mask = divmod(atom, size.n_masks)
             a, b = divmod(mask, len(size.across))
-            numbers.append(sum(len(s.templates) for s in self.sizes_[:which]) + template)
+            numbers.append(sum(len(s.templates) for s in self.sizes_[:number]) + template)
             templates.append(size.templates[template])
             down.append(size.down[a])
             across.append(size.across[b])
@@ -401,12 +379,7 @@ class Templates(Pool):
         self._set_codes(low, -high, first / len(images), second / len(images), centred)
 
     def _set_codes(
-        self,
-        low: NDArray[np.float32],
-        high: NDArray[np.float32],
-        mean: NDArray[np.float64],
-        square: NDArray[np.float64],
-        centred: bool,
+        self, low: Floats, high: Floats, mean: Vector, square: Vector, centred: bool
     ) -> None:
         """Set the range of codes and the scales from ranges, means and mean squares."""
         spread = high - low

@@ -52,6 +52,15 @@ class Cells(NamedTuple):
         """Number of cells but that of NaN."""
         return self.least.size - int(np.isnan(self.least[-1:]).sum())
 
+    def at(self, places: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Cells:
+        """Return some of the cells."""
+        return Cells(*(part[places] for part in self))
+
+    def joined(self, other: Cells) -> Cells:
+        """Return both cells, rising."""
+        both = Cells(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+        return both.at(np.argsort(both.least, kind="stable"))
+
 
 class Cuts(NamedTuple):
     """Where some columns are cut, one column after the other."""
@@ -124,15 +133,15 @@ def cut_sparse_columns(X: Any, weight: Vector, max_bins: int | None) -> Iterator
         column, values, mass = column[kept], values[kept], mass[kept]
         missing = np.zeros(n_columns, dtype=bool)
         missing[column[np.isnan(values)]] = True
-        found = [_cut_everywhere(column, values, mass)]
+        cuts = [_cut_everywhere(column, values, mass)]
         for j in np.flatnonzero((n_stored > 0) & ~few).tolist():
             own = cut_column(counted(*_stored_values(part, weight, total, j)).cells, max_bins)
             missing[j] = own.missing[0]
-            found.append((np.full(own.thresholds.size, j), own.thresholds, own.below, own.above))
-        column, *numbers = map(np.concatenate, zip(*found, strict=True))
+            cuts.append((np.full(own.thresholds.size, j), own.thresholds, own.below, own.above))
+        column, *numbers = map(np.concatenate, zip(*cuts, strict=True))
         order = np.argsort(column, kind="stable")
         sizes = np.bincount(column, minlength=n_columns)
-        yield Cuts(sizes, missing, *(of_all[order] for of_all in numbers))
+        yield Cuts(sizes, missing, *(own[order] for own in numbers))
 
 
 def _count_together(
@@ -173,7 +182,7 @@ def _cut_everywhere(
 
     Of each cut they are the column, the threshold and the shares below and above.
     """
-    from ..kernels.binning import sums_from_both_ends
+    from ..kernels.stumps import sums_from_both_ends
 
     edges = np.flatnonzero(np.diff(column, prepend=-1, append=-1))
     up_to, beyond = np.empty_like(mass), np.empty_like(mass)
@@ -234,7 +243,7 @@ def count_columns(X: Any, weight: Vector) -> Iterator[Counted]:
             for j in range(part.shape[1]):
                 yield counted(*_stored_values(part, weight, total, j))
     elif is_bytes(X.dtype):
-        from ..kernels.binning import count_bytes
+        from ..kernels.stumps import count_bytes
 
         known = byte_values(X.dtype)
         order = np.argsort(known)

@@ -10,7 +10,7 @@ What J falls by against constants alone, the *gain* of S and the stump, is
     sum over sides of Z_S^2 / W_S  -  sum over c in S of Z_c^2 / W_c
     = T_S split  +  Z_S^2 / T_S  -  sum over c in S of Z_c^2 / W_c,
 
-with T_S the weight of both sides; only ``split`` depends on the stump (``kernels.sharing``).
+with T_S the weight of both sides; only ``split`` depends on the stump (``kernels.rivals``).
 A class alone gains at least nothing: no round is better without a stump.
 """
 
@@ -127,7 +127,7 @@ def best_shared(sums: Sums, search: str) -> Shared:
 
 def _first_atom(sums: Sums, classes: tuple[int, ...], least: float) -> int:
     """Return the lowest atom with which the set gains at least that."""
-    from ..kernels.sharing import first_above
+    from ..kernels.rivals import first_above
 
     totals = sums.sets(np.isin(np.arange(sums.weight.size), classes)[None])
     total, mean, floor = (float(numbers[0]) for numbers in totals[:3])
@@ -145,7 +145,7 @@ def _first_atom(sums: Sums, classes: tuple[int, ...], least: float) -> int:
 
 def exhaustive(sums: Sums) -> list[ClassSet]:
     """Return all sets of at least one class, those of fewer classes first."""
-    from ..kernels.sharing import best_of_every_set
+    from ..kernels.rivals import best_of_every_set
 
     k = sums.weight.size
     members, order = _all_sets(k)
@@ -209,7 +209,7 @@ class _Forward:
     """
 
     def __init__(self, sums: Sums):
-        from ..kernels.sharing import CHUNK
+        from ..kernels.rivals import CHUNK
 
         self.sums = sums
         self.classes: list[int] = []
@@ -231,7 +231,7 @@ class _Forward:
         return ClassSet(tuple(self.classes), float(gains[place]))
 
     def _gains_alone(self) -> Matrix:
-        from ..kernels.sharing import best_alone
+        from ..kernels.rivals import best_alone
 
         totals = self.sums.sets(np.eye(self.sums.weight.size, dtype=bool))
         splits = np.empty((totals.weight.size, self._parts[-1].chunks.stop))
@@ -246,7 +246,7 @@ class _Forward:
 
     def _add(self, c: int) -> None:
         """Add a class to the set."""
-        from ..kernels.sharing import add_class
+        from ..kernels.rivals import add_class
 
         self.classes.append(c)
         totals = self._totals(np.empty((1, 0), dtype=np.intp))
@@ -269,7 +269,7 @@ class _Forward:
         self, others: NDArray[np.intp], totals: SetTotals, wanted: NDArray[np.bool_]
     ) -> Vector:
         """Return the best gain of the wanted chunks, (others, chunks), for each class."""
-        from ..kernels.sharing import best_with_each
+        from ..kernels.rivals import best_with_each
 
         best, out = np.zeros((2, others.size))
         for (_, w, s), chunks, set_w, set_s in self._parts:

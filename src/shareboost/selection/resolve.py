@@ -12,7 +12,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..pools import Columns, Groups, Pool
+from ..pools.base import Pool
+from ..pools.columns import Columns
+from ..pools.groups import Groups
 
 
 class Lookup:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...dataset import Sample
 from ...inputs import backend_of
 from ...losses import Loss
-from ...pools import Pool
+from ...pools.base import Pool
 from ...rows import Totals
 from ...shard import CURVATURE, Chosen, Shard, Wanted
 from ...validation_set import HeldOut

@@ -25,7 +25,8 @@ from .types import tensor_type
 
 if TYPE_CHECKING:
     from ...model import Model
-    from ...pools import Features, Pool
+    from ...pools.base import Pool
+    from ...pools.features import Features
 
 # Examples whose products are summed in the type of the rows; those sums are added in float64.
 # They are computed side by side: enough of them keep the whole device busy.

@@ -9,10 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...arrays import ranges
 from ...pools.columns import Columns
-from ...pools.moments import Moments, range_or_one
-from ...pools.numbers import ranges
-from ...pools.table import Table
+from ...pools.table import Moments, Table, half_range
 from .on_device import OnDevice
 from .tensors import by_columns, compressed, is_sparse
 from .types import tensor_type
@@ -133,7 +132,7 @@ class DeviceColumns(OnDevice, Columns):
     def _dense_moments(self, X: Tensor, weight: Tensor) -> Moments:
         """Return the weighted moments, by sums about the row of largest weight as on the host."""
         low, high = self.backend.extremes(X)
-        unit = self.backend.asarray(range_or_one(low, high))
+        unit = self.backend.asarray(half_range(low, high))
         pivot = X[int(weight.argmax())].double()
         first, second = self.backend.powers(X, weight, pivot, unit)
         total = float(weight.sum())
@@ -160,7 +159,7 @@ class DeviceColumns(OnDevice, Columns):
             torch.where(full, high, high.clamp(min=0.0)),
         )
         low_, high_ = self.backend.numpy(low), self.backend.numpy(high)
-        unit = self.backend.asarray(range_or_one(low_, high_))
+        unit = self.backend.asarray(half_range(low_, high_))
         total = weight.sum()
         scaled = values / torch.repeat_interleave(unit, lengths)
         mean = of_columns(own * scaled, "sum") / total

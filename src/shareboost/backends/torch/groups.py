@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Self
 
-from ...pools import Columns, Groups, Pool
+from ...pools.base import Pool
+from ...pools.columns import Columns
+from ...pools.groups import Groups
 from .columns import DeviceColumns
 from .on_device import OnDevice
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...pools import Pool
+from ...pools.base import Pool
 
 if TYPE_CHECKING:
     from .backend import TorchBackend

@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...pools.piece_features import Coordinates
-from ...pools.pieces import Pieces
+from ...pools.pieces import Coordinates, Pieces
 from .on_device import OnDevice
 from .shells import Tiles, joined, moments, squared_distances, tile_rows, tiled
 

@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ...arrays import ranges
 from ...kernels import MIDDLE
-from ...pools.numbers import ranges
 from ...pools.templates import Templates
 from .fused import fused
 from .images import as_images, masked_maxima, responses

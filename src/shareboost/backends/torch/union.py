@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from sklearn.base import clone
 
-from ...pools import Pool, Union
+from ...pools.base import Pool
+from ...pools.union import Union
 from .on_device import OnDevice
 
 if TYPE_CHECKING:
