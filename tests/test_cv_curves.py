@@ -1,6 +1,6 @@
 import numpy as np
 
-from shareboost.cv_curves import Curve, chosen, cv_results, joined
+from shareboost.cv_folds import Curve, chosen, cv_results, joined
 
 
 def chosen_of_one(scores, choice):

@@ -8,7 +8,7 @@ from sklearn.datasets import load_wine
 
 from shareboost import ShareBoostClassifier, load_model
 from shareboost.export import to_js, to_onnx
-from shareboost.numbered_names import NumberedNames, are_numbered
+from shareboost.input_columns import NumberedNames, are_numbered
 
 
 def test_names_are_made_as_they_are_asked_for():

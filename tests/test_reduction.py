@@ -8,9 +8,11 @@ import scipy.sparse as sp
 from every_pool import POOLS_TO_TEST, classifier, some_digits
 from model_files import assert_same_answers, assert_same_bits
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
 from shareboost.export import to_c, to_js
+from shareboost.pools import Groups
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
 
 X, Y, _, _ = some_digits()
@@ -170,3 +172,32 @@ def test_gaps_in_columns_that_are_not_read_do_not_matter():
     frame = FRAME.drop(columns=np.setdiff1d(NAMES, NAMES[clf.columns_])[0])
     frame[np.setdiff1d(NAMES, NAMES[clf.columns_])[1]] = np.nan
     assert np.array_equal(clf.predict(frame), clf.predict(FRAME))
+
+
+def test_groups_of_rivals_are_reduced_too():
+    pool = Groups(np.arange(64) // 8)
+    for clf in (
+        OneVsRestGreedyClassifier(2, pool=pool),
+        MixedNormClassifier(n_features=3, pool=pool),
+    ):
+        clf.fit(X, Y)
+        small = clf.reduced()
+        assert_same_bits(clf.predict_proba(X), small.predict_proba(X[:, clf.columns_]))
+
+
+def test_a_rival_is_cut_at_numbers_of_features_that_its_path_skips():
+    clf = MixedNormClassifier(n_features=20).fit(X, Y)
+    numbers = clf.path_.n_features
+    skipped = next(t for t in range(1, 20) if t not in numbers)
+    fewer = clf.at(skipped)
+    assert fewer.selected_.size == numbers[numbers <= skipped].max()
+    small = fewer.reduced()
+    assert small.n_features_in_ == max(1, fewer.columns_.size)
+
+
+@pytest.mark.parametrize(
+    "clf", [ShareBoostClassifier(), ShareBoostCV(), *RIVALS.values()], ids=lambda clf: repr(clf)[:9]
+)
+def test_an_unfitted_classifier_is_not_reduced(clf):
+    with pytest.raises(NotFittedError):
+        clone(clf).reduced()

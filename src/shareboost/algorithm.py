@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .path import Path, Round, StopReason
-from .rows import Rows
-from .selection.rules import Choice, Selector
-from .solvers import Refit
-from .validation_set import HeldOut
+
+if TYPE_CHECKING:
+    from .dataset import HeldOut
+    from .rows import Rows
+    from .selection.rules import Choice, Selector
+    from .solvers import Refit
 
 
 @dataclass(frozen=True)

@@ -12,18 +12,18 @@ from .algorithm import Run, Stopping
 from .dataset import evaluation_sample
 from .io.identity import identity_of
 from .io.saved_run import SavedRun
-from .losses import Loss
 from .penalties import PENALTIES
-from .pools.base import Pool
-from .rows import Rows
 from .selection.constraints import Grouping, Prices, Wishes, checked_wishes
-from .selection.pricing import Terms
 from .selection.rules import Selector
 from .solvers import Refit
 from .swapping import SwappingRun
 
 if TYPE_CHECKING:
     from .backends import Backend
+    from .losses import Loss
+    from .pools import Pool
+    from .rows import Rows
+    from .selection.pricing import Terms
 
 # Held out of training for early stopping where nothing else is said, as in scikit-learn.
 HELD_OUT = 0.1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import NDArray
 
-from .model_path import ModelPath, Step
+if TYPE_CHECKING:
+    from .model_path import ModelPath, Step
 
 # A feature speaks for or against the classes whose weights are at least so much of its largest.
 LEAST_SHARE = 0.5

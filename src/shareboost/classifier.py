@@ -18,7 +18,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import assembly, warm_start
-from .callbacks import FitCallbacks
 from .dataset import checked_sample
 from .inputs import backend_of
 from .io.fingerprint import digest
@@ -29,7 +28,7 @@ from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool, as_published, new_pool
 from .predictor import Predictor
-from .progress import RoundsBar, progress_bars
+from .progress import FitCallbacks, RoundsBar, progress_bars
 from .selection.constraints import GROUP_CHOICES
 from .selection.rules import RULES
 from .solvers import SOLVERS, auto_factor, not_an_alpha

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,16 +13,26 @@ from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.parallel import Parallel, delayed
 
-from .arguments import jobs
 from .classifier import ShareBoostClassifier, check_alpha
-from .cv_curves import Curve, chosen, cv_results, joined
-from .cv_folds import FoldClassifier, Scorer, Split, checked_splits, curve
+from .cv_folds import (
+    Curve,
+    FoldClassifier,
+    Scorer,
+    Split,
+    checked_splits,
+    chosen,
+    curve,
+    cv_results,
+    joined,
+)
 from .dataset import GivenSample, given_sample
-from .path import Path
-from .pools.base import Pool
 from .predictor import Predictor
 from .progress import progress_bars, track
-from .validation import check_weights, encode_labels
+from .validation import check_weights, encode_labels, jobs
+
+if TYPE_CHECKING:
+    from .path import Path
+    from .pools import Pool
 
 
 class ShareBoostCV(Predictor):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from .class_weights import importances
 from .input_columns import (
+    NumberedNames,
     columns_by_name,
     columns_kept,
     has_other_names,
@@ -23,10 +24,11 @@ from .input_columns import (
 )
 from .inputs import backend_of, input_of
 from .model import Model
-from .model_path import ModelPath
-from .numbered_names import NumberedNames
 from .pools.columns import ColumnFeatures
 from .pools.features import Features
+
+if TYPE_CHECKING:
+    from .model_path import ModelPath
 
 
 def _selects_columns(model: FeatureSelector) -> bool:

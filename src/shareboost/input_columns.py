@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
-from .pools.features import Features
+if TYPE_CHECKING:
+    from .pools import Features
 
 SHOWN = 20  # names in an error
 LISTED_BY_SCIKIT_LEARN = 5
@@ -60,7 +62,7 @@ def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
     there = set(_get_feature_names(X))
     if missing := [name for name in needed if name not in there]:
         n_unread = len(set(estimator.feature_names_in_) - there) - len(missing)
-        more = ", ..." if len(missing) > SHOWN else ""
+        more = " and others" if len(missing) > SHOWN else ""
         try:
             _check_feature_names(estimator, X, reset=False)
         except ValueError as error:
@@ -71,3 +73,26 @@ def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
                 f"and X lacks {len(missing)} of these: {', '.join(missing[:SHOWN])}{more}."
             ) from None
     return _safe_indexing(X, needed, axis=1)
+
+
+class NumberedNames(Sequence[str]):
+    """The names x0, x1, ... of columns without any, none of them held."""
+
+    def __init__(self, n: int):
+        self._numbers = range(n)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        found = self._numbers[place]
+        return [f"x{i}" for i in found] if isinstance(found, range) else f"x{found}"
+
+
+def are_numbered(names: Sequence[str]) -> bool:
+    """Return whether these are the names of columns without any."""
+    return isinstance(names, NumberedNames) or all(name == f"x{j}" for j, name in enumerate(names))

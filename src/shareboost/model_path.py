@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .input_columns import columns_read
 from .model import Model
-from .pools.features import Features
+
+if TYPE_CHECKING:
+    from .pools import Features
 
 
 class Step(Protocol):

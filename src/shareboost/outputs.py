@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.special
 from numpy.typing import NDArray
 
 from .inputs import backend_of
-from .model import Model
+
+if TYPE_CHECKING:
+    from .model import Model
 
 
 def decision(scores: Any) -> Any:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .frames import pandas_for
+from .arrays import pandas_for
 from .model_path import ModelPath
-from .pools.features import Features
-from .solvers import Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .pools import Features
     from .rows import Rows
+    from .solvers import Status
 
 
 class StopReason(StrEnum):

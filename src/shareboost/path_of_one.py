@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .model_path import ModelPath, Step
 from .path import Path, Round
 from .solvers import Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .model_path import ModelPath, Step
     from .predictor import Predictor
 
 

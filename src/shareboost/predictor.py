@@ -5,21 +5,24 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from .arrays import labelled
 from .feature_selector import FeatureSelector
-from .frames import labelled
+from .input_columns import NumberedNames, columns_kept, places_among
 from .inputs import backend_of, input_of
 from .model_path import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
-from .pools import Columns, Groups, WithPool, known_pool, takes_nan
+from .path_of_one import alone
+from .pools import Columns, GroupFeatures, Groups, WithPool, known_pool, takes_nan
 
 
 class Predictor(ClassifierMixin, FeatureSelector, WithPool):
@@ -149,7 +152,7 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         check_is_fitted(self)
         path = self.path_.first(t)
         shorter = copy.copy(self).set_params(n_features=max(1, int(t)))
-        shorter.__dict__.update(fitted_attributes(self, self.classes_, path, path.step(t)))
+        shorter.__dict__.update(fitted_attributes(self, self.classes_, path, self.path_.step(t)))
         return shorter
 
     def reduced(self) -> Self:
@@ -161,10 +164,11 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
 
         It has its own model and not the rounds before it: ``clf.at(t).reduced()`` is that of
         fewer features. Its parameters are those of this classifier, but ``groups``, ``costs``,
-        ``include`` and ``exclude``, which tell of other columns, are None. Pieces and templates
-        read all columns.
+        ``include`` and ``exclude``, which tell of other columns, are None. A ``pool`` stays as it
+        is: one with labels of columns, such as ``Groups``, cannot be fitted to fewer columns.
+        Pieces and templates read all columns.
         """
-        from .reduction import reduced
+        from .predictor import reduced
 
         return reduced(self)
 
@@ -281,3 +285,38 @@ ANSWERS: dict[str, Callable[[Predictor, Any], Any]] = {
     "transform": Predictor._transformed,
     "staged-columns": Predictor._path_columns,
 }
+
+
+# Parameters that name columns of X, or have an item for each.
+OF_COLUMNS = ("groups", "costs", "include", "exclude")
+
+Classifier = TypeVar("Classifier", bound="Predictor")
+
+
+def reduced(clf: Classifier) -> Classifier:
+    """Return the same classifier for rows that have the columns it reads alone, in their order."""
+    check_is_fitted(clf)
+    path = alone(clf)
+    columns = columns_kept(path.features, clf.n_features_in_)
+    features = path.features.renumbered(places_among(columns, clf.n_features_in_))
+    new_ids = dict(zip(path.features.ids.tolist(), features.ids.tolist(), strict=True))
+    atoms = tuple(features.ids.tolist())
+    only = replace(path.only, atom=new_ids.get(path.only.atom, -1), atoms=atoms, swaps=())
+    smaller = clf._of_columns(columns)
+    known = smaller.get_params(deep=False)
+    changes = {name: None for name in OF_COLUMNS if name in known}
+    if known.get("estimator") is not None:
+        changes["estimator"] = clone(known["estimator"]).set_params(**dict.fromkeys(OF_COLUMNS))
+    smaller.set_params(**changes)
+    if isinstance(features, GroupFeatures) and hasattr(clf, "groups_"):
+        smaller.groups_ = clf.groups_[np.sort(clf.selected_)]
+    names = getattr(smaller, "feature_names_in_", None)
+    path = replace(
+        path,
+        features=features,
+        start=only,
+        rounds=[only],
+        input_names=NumberedNames(columns.size) if names is None else tuple(names),
+    )
+    smaller.__dict__.update(fitted_attributes(smaller, clf.classes_, path, only))
+    return smaller

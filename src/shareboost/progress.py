@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sklearn.callback import CallbackSupportMixin
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -127,3 +129,34 @@ def _note(step: Step) -> str:
     validation = getattr(step, "validation", math.nan)
     held_out = "" if math.isnan(validation) else f", held-out error {1 - validation:.2%}"
     return f"loss {step.loss:.4f}{held_out}"
+
+
+class FitCallbacks:
+    """Tells the callbacks set on an estimator what its fit is doing."""
+
+    def __init__(
+        self,
+        estimator: CallbackSupportMixin,
+        n_rounds: int,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+    ):
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self._arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self._fit = estimator._init_callback_context(max_subtasks=n_rounds)
+        self._fit.call_on_fit_task_begin(**self._arguments)
+
+    def round_ended(self, fitted: Callable[[], dict[str, Any]]) -> bool:
+        """Report a round; return whether a callback asks to stop.
+
+        ``fitted`` makes the attributes of an estimator that ends here; it is called
+        only for callbacks that want one.
+        """
+        task = self._fit.subcontext(task_name="round")
+        task.call_on_fit_task_begin(**self._arguments)
+        return task.call_on_fit_task_end(reconstruction_attributes=fitted, **self._arguments)
+
+    def fit_ended(self, fitted: Callable[[], dict[str, Any]]) -> None:
+        """Report the end of the fit."""
+        self._fit.call_on_fit_task_end(reconstruction_attributes=fitted, **self._arguments)

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from .arrays import Array, Scalar
 from .inputs import backend_of
-from .losses import Labels, Loss
 from .pools.base import SMALLEST_SCALE, Pool, out_of_range
 from .shard import CURVATURE, RESIDUAL, Block, Chosen, Shard, Wanted, may_overflow
 
 if TYPE_CHECKING:
     from .backends import Backend
+    from .losses import Labels, Loss
 
 Found = TypeVar("Found")
 

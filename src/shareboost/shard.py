@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Array, Map, Scalar, namespace
-from .losses import Labels, Loss
-from .pools.base import Pool
 from .progress import track
 
 if TYPE_CHECKING:
     from .backends import Backend
+    from .losses import Labels, Loss
+    from .pools import Pool
 
 # A trial step of a solver may be far too long, and columns may be too large: whoever asked sees
 # a value that is not finite, and nobody else sees anything.

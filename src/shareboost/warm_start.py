@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .path import Path
 from .path_of_one import PathOfOne
 from .selection.pricing import ROUNDING
+
+if TYPE_CHECKING:
+    from .path import Path
 
 
 def path_of(clf: Any, n_columns: int, classes: NDArray[Any]) -> Path | None:

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from sklearn.feature_selection import RFE, RFECV, SelectFromModel
 from sklearn.inspection import PartialDependenceDisplay, permutation_importance
 
-from shareboost import ShareBoostClassifier
+from shareboost import ShareBoostClassifier, ShareBoostCV
 from shareboost.pools import Columns, Stumps, Union
 from shareboost.rivals import (
     JointBoostClassifier,
@@ -104,6 +104,31 @@ def test_shap_finds_a_linear_model(explainer, n_classes, signal):
     assert np.allclose(values.sum(axis=1) + base, clf.decision_function(X[:20]))
     plain = explainer(clf, X)
     assert plain(X[:3]).values.shape[:2] == (3, 40)
+
+
+EVERY_KIND = {
+    "one-vs-rest": OneVsRestGreedyClassifier(8),
+    "mixed norm": MixedNormClassifier(n_features=12),
+    "jointboost": JointBoostClassifier(30),
+    "cross-validated": ShareBoostCV(ShareBoostClassifier(8), cv=2),
+}
+
+
+@pytest.mark.parametrize("clf", EVERY_KIND.values(), ids=EVERY_KIND)
+def test_selectors_and_permutations_find_the_signal_by_every_classifier(clf, signal):
+    X, y = signal
+    chosen = [
+        RFE(clone(clf), n_features_to_select=8, step=16).fit(X, y).get_support(indices=True),
+        SelectFromModel(clone(clf), max_features=8).fit(X, y).get_support(indices=True),
+    ]
+    assert all(set(SIGNAL) <= set(columns) for columns in chosen)
+    clf = clone(clf).fit(X, y)
+    found = permutation_importance(clf, X, y, n_repeats=2, random_state=0).importances_mean
+    assert set(np.argsort(found)[-5:]) == set(SIGNAL)
+    if hasattr(clf, "coef_"):
+        values = shap.LinearExplainer(clf, shap.maskers.Independent(X, max_samples=400))(X[:9])
+        sums = values.values.sum(axis=1) + values.base_values
+        assert np.allclose(sums, clf.decision_function(X[:9]))
 
 
 def test_inspection_finds_the_columns_that_are_read(signal):

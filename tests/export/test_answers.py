@@ -5,13 +5,14 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from compiled_c import assert_headers_answer, needs_gcc
-from node_module import assert_modules_answer
-from onnx_session import assert_onnx_answers
+from compiled_c import assert_headers_answer, compiled, needs_gcc
+from node_module import answers, assert_modules_answer
+from onnx_session import assert_onnx_answers, session
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
+from shareboost.export import to_js, to_onnx
 from shareboost.pools import Columns, Pieces, Products, Stumps, Templates, Union
 from shareboost.rivals import (
     JointBoostClassifier,
@@ -159,3 +160,33 @@ def test_the_constant_stump_goes_into_every_form(tmp_path):
         bytes_folder = tmp_path / "bytes"
         bytes_folder.mkdir()
         assert_headers_answer(models[:1], X, bytes_folder, input_type="uint8")
+
+
+@pytest.mark.parametrize("n_classes", [2, 10])
+def test_exports_of_reduced_models_answer_to_the_last_bit_alike(n_classes, digits, tmp_path):
+    X, y = digits[0][:400], digits[1][:400] % n_classes
+    for number, clf in enumerate(
+        (
+            ShareBoostClassifier(6),
+            ShareBoostClassifier(6, pool="stumps"),
+            ShareBoostClassifier(6, pool="products"),
+            OneVsRestGreedyClassifier(3),
+        )
+    ):
+        clf.fit(X, y)
+        small, few = clf.reduced(), X[:, clf.columns_].astype(np.float32)
+        folders = [tmp_path / f"{number}-{which}" for which in ("whole", "reduced")]
+        pairs = list(zip((clf, small), (X.astype(np.float32), few), folders, strict=True))
+        for folder in folders:
+            folder.mkdir()
+        if shutil.which("gcc"):
+            one, two = (compiled(at, (model, {}))[0].scores(rows) for model, rows, at in pairs)
+            np.testing.assert_array_equal(one, two)
+        if shutil.which("node"):
+            one, two = (answers([to_js(model)], rows, at, "scores") for model, rows, at in pairs)
+            assert one == two
+        if find_spec("onnx") and find_spec("onnxruntime"):
+            one, two = (
+                session(to_onnx(model)).run(None, {"X": rows})[2] for model, rows, _ in pairs
+            )
+            np.testing.assert_array_equal(one, two)

@@ -50,7 +50,7 @@ AREAS = {
         14,
         ["solvers", "selection/test_rules.py", "test_algorithm.py", "test_path.py"],
     ),
-    "gram": (["gram.py", "backends/panels.py"], 10, ["test_gram.py", "solvers", "test_rows.py"]),
+    "gram": (["gram.py"], 10, ["test_gram.py", "solvers", "test_rows.py"]),
     "pools": (["pools"], 20, ["pools", "test_as_published.py"]),
     "kernels": (["kernels"], 14, ["kernels", "datasets", "pools"]),
     "penalties": (["penalties.py"], 10, ["test_penalties.py", "solvers"]),

@@ -14,7 +14,7 @@ from shareboost.penalties import Frobenius
 from shareboost.pools import Columns, Groups
 from shareboost.rows import Rows
 from shareboost.selection.rules import MOST_COLUMNS
-from shareboost.selection.second_order import by_class
+from shareboost.selection.second_order import SecondOrder, by_class
 from shareboost.solvers import Refit
 
 ALPHA = 0.01
@@ -190,3 +190,23 @@ def test_classes_of_one_row_and_separable_rows_without_a_penalty_are_taken(make,
     clf = ShareBoostClassifier(3, alpha=0.0, swap=swap).fit(X, ["a", "b", "c", "c"])
     assert clf.score(X, ["a", "b", "c", "c"]) == 1.0
     assert np.isfinite(clf.weights_).all()
+
+
+def test_columns_that_are_collinear_but_for_rounding_span_no_other():
+    chosen = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-12]])
+    across = np.array([[1e-7, 2e-7]])  # of an independent column: rounding
+    model = SecondOrder(
+        W=np.zeros((2, 2)),
+        unit=np.ones((2, 1)),
+        slope=np.zeros((2, 2)),
+        chosen=chosen[None],
+        ridge=np.zeros(2),
+        atoms=(5,),
+        widths=np.array([1]),
+        across=across[None],
+        squares=np.ones((1, 1, 1)),
+        own_ridge=0.0,
+        slopes=np.ones((2, 1)),
+        rounding=float(np.finfo(np.float32).eps),
+    )
+    assert not model.spans(5)

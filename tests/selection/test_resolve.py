@@ -7,7 +7,7 @@ import pytest
 from shareboost import ShareBoostClassifier
 from shareboost.path import StopReason
 from shareboost.pools import Stumps
-from shareboost.selection.resolve import Lookup
+from shareboost.selection.constraints import Lookup
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 

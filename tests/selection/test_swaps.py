@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
+from shareboost import swapping as swaps
 from shareboost.pools import Stumps
-from shareboost.selection import swaps
 from shareboost.selection.rules import RULES
 
 

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
 from shareboost.solvers import AUTO_ALPHA, CLOSE_ALPHA
-from shareboost.solvers.evidence import LEAST, MOST_COLUMNS
+from shareboost.solvers.objective import LEAST, MOST_COLUMNS
 
 EXACT = {"refit_tol": 1e-3, "tol": 1e-6}
 

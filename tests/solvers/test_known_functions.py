@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from shareboost.backends import NUMPY
-from shareboost.solvers.lbfgs import PATIENCE, lbfgs
-from shareboost.solvers.line_search import DECREASE, SLOPE, line_search
+from shareboost.solvers.lbfgs import DECREASE, PATIENCE, SLOPE, lbfgs, line_search
 from shareboost.solvers.nesterov import nesterov
 from shareboost.solvers.newton import newton
 from shareboost.solvers.objective import Evaluation, nothing

@@ -9,8 +9,7 @@ from shareboost.penalties import Frobenius, SmoothL1, SmoothLinf1
 from shareboost.pools import Columns, Groups
 from shareboost.rows import Rows
 from shareboost.solvers import SOLVERS, Refit, Status
-from shareboost.solvers.lbfgs import MEMORY, Pairs, lbfgs
-from shareboost.solvers.line_search import Step
+from shareboost.solvers.lbfgs import MEMORY, Pairs, Step, lbfgs
 from shareboost.solvers.nesterov import nesterov
 from shareboost.solvers.objective import Evaluation, Objective, nothing
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array, Map, Scalar, Starts
-
 if TYPE_CHECKING:
+    from ..arrays import Array, Map, Scalar, Starts
     from ..gram import Gram
     from ..model import Model
     from ..pools.base import Pool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,10 @@ from ..validation import (
     encode_labels,
     sample_weights,
 )
-from .base import Backend
 from .numpy import NUMPY
+
+if TYPE_CHECKING:
+    from .base import Backend
 
 
 class ArrayInput(Input):

@@ -11,13 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arrays import Array, Map, Scalar, Starts
-from ..gram import Gram
+from ..gram import Gram, PanelFactor
 from ..threads import Workers, single_threaded_blas
 from .base import Backend
-from .panels import PanelFactor
 
 if TYPE_CHECKING:
+    from ..arrays import Array, Map, Scalar, Starts
     from ..model import Model
     from ..pools.base import Pool
     from ..pools.features import Features

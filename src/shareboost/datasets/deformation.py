@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..arguments import at_least, from_zero
 from ..threads import Workers, single_threaded_blas
+from ..validation import at_least, from_zero
 from .image_rows import BLOCK_VALUES, check_images, shape_of_one
 
 _TRUNCATE = 3.0  # the Gaussian ends after so many sigmas

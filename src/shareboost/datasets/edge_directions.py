@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import correlate1d
 
-from ..arguments import at_least, positive
 from ..threads import Workers, single_threaded_blas
+from ..validation import at_least, positive
 from .image_rows import BLOCK_VALUES, check_images, shape_of_one
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from ..arguments import at_least
+from ..validation import at_least
 
 
 def make_shared_bits(

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import image_shape_of_rows
+from ..validation import image_shape_of_rows
 
 _DTYPES = (np.dtype(np.uint8), np.dtype(np.float32), np.dtype(np.float64))
 # Values a task: some 20 ms, so that an interrupt is soon heard.

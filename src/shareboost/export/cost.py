@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arguments import one_of
-from ..frames import pandas_for
+from ..arrays import pandas_for
 from ..path_of_one import PathOfOne
 from ..progress import track
+from ..validation import one_of
 from .c.layout import Layout, layout_of
 from .c.step import INPUT_TYPES, LARGEST_CODE, Form, Step
 from .plan import plan_of

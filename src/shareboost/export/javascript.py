@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from ..input_columns import are_numbered
 from ..io.files import write_whole
-from ..numbered_names import are_numbered
 from .fragments import fragments
 from .literals import floats, label, label_type, number, strings
 from .literals import string as quoted

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..input_columns import are_numbered
 from ..io.files import write_whole
-from ..numbered_names import are_numbered
 from .onnx_nodes import LOWEST_OPSET, Nodes
 from .plan import Plan, plan_of, sigmoid_slope
 

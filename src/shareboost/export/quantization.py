@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arguments import one_of
 from ..inputs import on_host
+from ..validation import one_of
 from .c.layout import layout_of
 from .c.step import LARGEST_CODE, Form
 from .plan import plan_of

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..frames import pandas_for
+from ..arrays import pandas_for
 from .intervals import NORMAL_QUANTILE
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 
-from ..frames import pandas_for
+from ..arrays import pandas_for
 from ..input_columns import columns_read
 from ..inputs import input_of, on_host
 from ..model_path import ModelPath

@@ -12,12 +12,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in
 
-from ..arguments import at_least, jobs
 from ..classifier import ShareBoostClassifier
 from ..dataset import GivenSample, given_sample
 from ..predictor import Predictor
 from ..progress import progress_bars, track
-from ..validation import encode_labels, is_number
+from ..validation import at_least, encode_labels, is_number, jobs
 from .agreement import Stability
 
 

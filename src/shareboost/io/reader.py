@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..input_columns import columns_read
+from ..input_columns import NumberedNames, columns_read
 from ..model import Model
-from ..numbered_names import NumberedNames
 from ..path_of_one import PathOfOne
 from . import labels
 from .features import features_from_plain

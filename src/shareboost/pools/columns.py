@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import one_of
 from ..arrays import float_type, ranges
+from ..validation import one_of
 from .base import (
     PART_BYTES,
     SCALES,

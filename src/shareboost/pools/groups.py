@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from ..arguments import one_of
+from ..validation import one_of
 from .base import Atoms, Floats, Pool, Sums
 from .columns import ColumnFeatures, Columns
 from .features import INPUTS, Features, Integers, Labels

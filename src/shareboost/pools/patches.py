@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from ..arguments import at_least
 from ..arrays import dense, ranges
 from ..inputs import backend_module
 from ..progress import track
 from ..threads import single_threaded_blas
+from ..validation import at_least
 from .features import columns_type, is_host, namespace
 
 Images = NDArray[np.float32]  # (n, height, width, channels)

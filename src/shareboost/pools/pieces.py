@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import at_least, one_of
 from ..arrays import dense, float_type
 from ..progress import track
-from ..validation import is_number
+from ..validation import at_least, is_number, one_of
 from .base import PART_BYTES, Atoms, Floats, Pool, Sums, check_bounded
 from .features import (
     ATOMS,

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arguments import at_least, one_of
+from ..validation import at_least, one_of
 from .base import PART_BYTES, POWERS, Atoms, ByExample, Floats, Pool, Stored, Sums, example_type
 from .features import (
     INPUTS,

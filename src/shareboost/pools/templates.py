@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import at_least, from_zero, image_shape_of_rows, one_of, positive
 from ..arrays import ranges
 from ..inputs import backend_module
 from ..kernels import MIDDLE
+from ..validation import at_least, from_zero, image_shape_of_rows, one_of, positive
 from .base import POWERS, Atoms, Floats, Pool, Sums
 from .features import (
     ATOMS,

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _BaseComposition
 
-from ..arguments import positive
 from ..arrays import dense
+from ..validation import positive
 from .base import Atoms, Floats, Pool, Sums
 from .features import Features, Ids, Integers, Members, Texts, beside, namespace
 from .table import Table

@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.exceptions import ConvergenceWarning
 
+from ..arrays import pandas_for
 from ..dataset import Sample, checked_sample
-from ..frames import pandas_for
 from ..model_path import ModelPath, Step, fitted_attributes
 from ..path import StopReason
 from ..pools import new_pool

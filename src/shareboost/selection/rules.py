@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Array, namespace
 from ..path import StopReason
-from ..pools.base import Pool, out_of_range, rounding_of
+from ..pools.base import out_of_range, rounding_of
 from ..rows import ByAtom, Rows, Totals, may_overflow
 from ..shard import CURVATURE, RESIDUAL, WEIGHT
-from ..solvers import Refit
-from .pricing import Terms
 from .second_order import SecondOrder, by_class, shared
 from .trials import TRIALS, decreases
+
+if TYPE_CHECKING:
+    from ..pools import Pool
+    from ..solvers import Refit
+    from .pricing import Terms
 
 # A rule scores every atom from sums over all rows, or the columns of a shortlist of so many atoms.
 SHORTLISTS = {"orthogonal": 50} | dict.fromkeys(TRIALS, 10)

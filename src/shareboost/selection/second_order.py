@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..penalties import Weights
 from ..rows import Rows, may_overflow
-from ..solvers import Refit
+
+if TYPE_CHECKING:
+    from ..penalties import Weights
+    from ..solvers import Refit
 
 # A column is spanned by the chosen ones if they leave less of it than this share of the terms it is
 # explained by, or than so many units of their rounding.
@@ -126,16 +129,26 @@ class SecondOrder:
         Chosen columns that are nearly collinear explain a column by large terms that cancel: what
         is left of it is then known only to the rounding of these.
         """
-        least = max(SPANNED, SPANNED_ROUNDING * self.rounding)
         values, vectors = np.linalg.eigh(self._left(self._unpenalised, own))
         sizes = np.sqrt(np.einsum("qaii->qai", self._own(own)))
         chosen = np.sqrt(np.einsum("qcc->qc", self.chosen))
         terms = np.einsum("qaic,qc->qai", np.abs(self._unpenalised[:, own]), chosen)
+        least = max(SPANNED, SPANNED_ROUNDING * self.rounding)
         return values > least * ((sizes + terms) ** 2).sum(axis=2, keepdims=True), vectors
 
     @cached_property
     def _unpenalised(self) -> Array:
-        return _solved(self.chosen, np.zeros(self.ridge.size), self.across)
+        """What explains the candidates without a penalty, (k or 1, columns, n).
+
+        Directions in which the chosen columns are nothing but rounding, as those of a piece often
+        are, explain nothing: with them every candidate would seem to be explained.
+        """
+        sizes = np.sqrt(np.einsum("qcc->qc", self.chosen))
+        unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
+        values, vectors = np.linalg.eigh(self.chosen * unit[:, :, None] * unit[:, None])
+        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > SPANNED)
+        turned = (self.across * unit[:, None]) @ vectors * inverse[:, None]
+        return np.asarray(turned @ vectors.swapaxes(1, 2) * unit[:, None])
 
     def _left(self, explained: Array, own: Places) -> Array:
         """Return what chosen columns leave of the products of atoms' columns."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..arrays import Array
-from ..penalties import Weights
 from ..rows import Rows, may_overflow
-from ..solvers import Refit
 from ..solvers.lbfgs import lbfgs
 from ..solvers.objective import Evaluation, Objective, Subspace, Vector
+
+if TYPE_CHECKING:
+    from ..penalties import Weights
+    from ..solvers import Refit
 
 # From the cheapest to the most exact; the step of each contains that of those before.
 TRIALS = ("line_search", "column", "refit")

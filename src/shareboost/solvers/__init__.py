@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Array
-from ..losses import Loss
 from ..penalties import Frobenius, Penalty
 from ..rows import Rows, may_overflow
 from .dane import surrogate
-from .evidence import MOST_COLUMNS, evidence_alpha
 from .lbfgs import lbfgs
 from .nesterov import nesterov
 from .newton import newton
-from .objective import Evaluation, Objective
+from .objective import MOST_COLUMNS, Evaluation, Objective, evidence_alpha
+
+if TYPE_CHECKING:
+    from ..arrays import Array
+    from ..losses import Loss
 
 # The first guess of alpha="auto" is this times the number of weights per row. For other penalties
 # than Frobenius' it is the last one too.

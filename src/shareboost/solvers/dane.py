@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import Array, Scalar
-from ..rows import Rows
 from .lbfgs import lbfgs
 from .objective import Evaluation, Objective
+
+if TYPE_CHECKING:
+    from ..arrays import Array, Scalar
+    from ..rows import Rows
 
 # A step is minimised until its gradient is this share of what is asked for.
 PRECISION = 0.1

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from .objective import Evaluation, Function
+if TYPE_CHECKING:
+    from .objective import Evaluation, Function
 
 
 def nesterov(objective: Function, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .objective import Evaluation, Objective, Vector
+if TYPE_CHECKING:
+    from .objective import Evaluation, Objective, Vector
 
 # A step is taken if it keeps this share of the decrease that the quadratic model promised.
 ACCEPTED = 1e-4

@@ -11,13 +11,12 @@ import numpy as np
 from dask.sizeof import sizeof
 from numpy.typing import NDArray
 
-from ...dataset import Sample
+from ...dataset import HeldOut, Sample
 from ...inputs import backend_of
 from ...losses import Loss
 from ...pools.base import Pool
 from ...rows import Totals
 from ...shard import CURVATURE, Chosen, Shard, Wanted
-from ...validation_set import HeldOut
 from .. import NUMPY, Backend
 
 Numbers = NDArray[np.intp] | None  # of rows of a block; None for all

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...arguments import at_least, one_of
 from ...io.files import write_whole
+from ...validation import at_least, one_of
 from ..plan import Plan, plan_of
 from .header import header_of
 from .layout import layout_of, with_bounds

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...arguments import at_least
 from ...inputs import on_host
 from ...predictor import Predictor
+from ...validation import at_least
 from ..explanation import Explanation, explanations
 from .axes import COLOURS, axes_of
 from .weights import literal

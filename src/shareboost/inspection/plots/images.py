@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...arguments import at_least, image_shape_of_rows
 from ...inputs import on_host, rows_of
 from ...predictor import Predictor
+from ...validation import at_least, image_shape_of_rows
 from ..comparison import check_has_path, labels_of_rows
 from ..template_pictures import image_shape_of, side_by_side, template_pictures
 from .axes import axes_of

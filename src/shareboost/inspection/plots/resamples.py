@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...arguments import at_least
+from ...validation import at_least
 from ..agreement import Stability
 from .axes import COLOURS, axes_of
 from .weights import literal
