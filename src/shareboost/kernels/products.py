@@ -9,12 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import WIDTH
-from .compiled import compiled
-
-Array = NDArray[Any]
+from .compiled import Array, compiled
 
 # Sums may be taken in any order; infinities and NaN stay what they are.
 ANY_ORDER = {"reassoc", "contract", "nsz", "arcp"}

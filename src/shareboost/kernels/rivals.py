@@ -7,19 +7,16 @@ beyond their mean,
 
     split = (s - mean w)^2 / (w (T - w)).
 
-A side lighter than a ``floor`` counts as that: its sums are rounding.
+A side lighter than a ``floor`` counts as that: its sums are rounding. Throughout, weight and signed
+(k, atoms) are the sums of each class; set_weight and set_signed (atoms,) those of a set; totals,
+means and floors have an entry for each class or set asked about.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiled import compiled
-
-Array = NDArray[Any]
+from .compiled import Array, compiled
 
 # Stumps a chunk, a power of two: their sums stay in the nearest cache, and about those of one
 # column are ruled out together.
@@ -34,11 +31,7 @@ CHUNK = 256
 def best_alone(
     weight: Array, signed: Array, totals: Array, means: Array, floors: Array, out: Array
 ) -> None:
-    """Write the best split of any stump of each chunk for each class alone.
-
-    weight and signed (k, atoms), the sums of each class; totals, means and floors (k,); out
-    (k, chunks).
-    """
+    """Write the best split of any stump of each chunk for each class alone; out (k, chunks)."""
     found = np.empty(CHUNK)
     for chunk in range(out.shape[1]):
         start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, weight.shape[1])
@@ -92,9 +85,8 @@ def best_with_each(
 ) -> None:
     """Write the best split of any stump for a set with one more class, for each of them.
 
-    weight and signed (k, atoms), the sums of each class; set_weight and set_signed (atoms,),
-    those of the set; classes (c,), which to add; totals, means and floors (c,), of the set
-    with that class; wanted (c, chunks), where to look; out (c,), 0 where nowhere.
+    classes (c,), which to add; totals, means and floors (c,), of the set with that class; wanted
+    (c, chunks), where to look; out (c,), 0 where nowhere.
     """
     found = np.empty(CHUNK)
     out[:] = 0.0
@@ -117,8 +109,7 @@ def best_of_every_set(
 ) -> None:
     """Write the best split of any stump for every set of classes.
 
-    weight and signed (k, atoms), the sums of each class; totals, means, floors and out
-    (2^k,): class q is in set m where bit q of m is 1.
+    totals, means, floors and out (2^k,): class q is in set m where bit q of m is 1.
 
     Sets come in the order of their numbers. The sums of one are its lowest class's own and
     those of its other classes, which were the last with their lowest class: an addition a

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiled import compiled
-
-Array = NDArray[Any]
+from .compiled import Array, compiled
 
 
 @compiled(fastmath=True)

@@ -8,12 +8,11 @@ import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from . import WIDTH
-from .compiled import compiled
+from .compiled import Array, compiled
 
-Array = NDArray[Any]
+Tag = tuple[int, ...]
 
 # Columns whose codes are written side by side: their lines of the cache are read once.
 TILE = 64
@@ -21,10 +20,7 @@ TILE = 64
 
 @compiled()
 def count_bytes(values: Array, weight: Array, out: Array) -> None:
-    """Add the weight of every row to the count of its value, in each column.
-
-    values (n, c), bytes; weight (n,); out (c, 256).
-    """
+    """Add each row's weight to the count of its value: bytes (n, c), weight (n,), out (c, 256)."""
     for i in range(values.shape[0]):
         for j in range(values.shape[1]):
             out[j, values[i, j]] += weight[i]
@@ -32,10 +28,7 @@ def count_bytes(values: Array, weight: Array, out: Array) -> None:
 
 @compiled()
 def look_up(values: Array, tables: Array, out: Array) -> None:
-    """Write the code of every value.
-
-    values (n, c), bytes; tables (c, 256), the code of every value; out (c, n).
-    """
+    """Write the code of every value: bytes (n, c), tables of codes (c, 256), out (c, n)."""
     n, c = values.shape
     for first in range(0, c, TILE):
         for start in range(0, n, TILE):
@@ -48,8 +41,7 @@ def look_up(values: Array, tables: Array, out: Array) -> None:
 def store(codes: Array, common: Array, pointers: Array, stored: Array, examples: Array) -> None:
     """Write the codes that are not the common one of their column, and their rows.
 
-    codes (c, n); common (c,); pointers (c + 1,), where the entries of a column start in stored
-    and examples.
+    codes (c, n); common (c,); the entries of column j start in stored and examples at pointers[j].
     """
     for j in range(codes.shape[0]):
         place = pointers[j]
@@ -132,7 +124,7 @@ add_vector: Any = _in_python if config.DISABLE_JIT else intrinsic(_add_vector)  
 
 
 @compiled()
-def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out: Array) -> None:
+def add_dense(codes: Array, rows: Array, edges: Array, tag: Tag, out: Array) -> None:
     """Add each row's residual to the bin of its code, for every column.
 
     codes (c, n); rows (n, width), in whose type those of one call are added; edges (c + 1,),
@@ -164,13 +156,7 @@ def add_dense(codes: Array, rows: Array, edges: Array, tag: tuple[int, ...], out
 
 @compiled()
 def add_stored(
-    codes: Array,
-    examples: Array,
-    pointers: Array,
-    rows: Array,
-    edges: Array,
-    tag: tuple[int, ...],
-    out: Array,
+    codes: Array, examples: Array, pointers: Array, rows: Array, edges: Array, tag: Tag, out: Array
 ) -> None:
     """Do what ``add_dense`` does, for columns that store only some of their rows.
 
@@ -201,9 +187,7 @@ def add_stored(
 
 
 @compiled()
-def _add_row(
-    bins: Array, code: int, numbers: Array, example: int, width: int, tag: tuple[int, ...]
-) -> None:
+def _add_row(bins: Array, code: int, numbers: Array, example: int, width: int, tag: Tag) -> None:
     """Add an example's numbers to the bin of its code, both padded to whole vectors."""
     if len(tag) > 0:  # the same number, known to the compiler
         width = -(-len(tag) // WIDTH) * WIDTH
@@ -213,7 +197,7 @@ def _add_row(
 
 
 @compiled()
-def _add_bins(even: Array, odd: Array, tag: tuple[int, ...], out: Array) -> None:
+def _add_bins(even: Array, odd: Array, tag: Tag, out: Array) -> None:
     """Add both sets of bins, padded to whole vectors, to those of out, which are not."""
     k = len(tag) if len(tag) > 0 else out.shape[1]
     width = np.uintp(-(-k // WIDTH) * WIDTH)
@@ -233,9 +217,8 @@ def _most_bins(edges: Array, limit: int) -> int:
     """Return the most bins of a column that has at most ``limit`` of them."""
     most = 0
     for j in range(edges.size - 1):
-        n_bins = edges[j + 1] - edges[j]
-        if most < n_bins <= limit:
-            most = n_bins
+        if edges[j + 1] - edges[j] <= limit:
+            most = max(most, edges[j + 1] - edges[j])
     return most
 
 
@@ -259,10 +242,7 @@ def fill_common(sums: Array, edges: Array, common: Array) -> None:
 
 @compiled()
 def running_sums(sums: Array, edges: Array, out: Array) -> None:
-    """Write the running sum up to every bin but a column's last, class by class.
-
-    sums (bins, k), as made by ``add_dense``; out (k, atoms).
-    """
+    """Write the running sum of sums (bins, k) up to all bins but each column's last, (k, atoms)."""
     k = out.shape[0]
     running = np.empty(k)
     place = 0

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from . import MIDDLE
-from .compiled import compiled
-
-Array = NDArray[Any]
+from .compiled import Array, compiled
 
 # Examples whose residuals stay in the first cache while a column's codes pass by.
 CHUNK = 1024

@@ -11,11 +11,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiled import compiled
+from .compiled import Array, compiled
 
-Array = NDArray[Any]
+Four = tuple[float, float, float, float]
 
 # SplitMix64: value number t of a stream is mix(stream + t * STEP).
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -48,14 +47,13 @@ def stream_of(key: Any, image: int, copy: int) -> Any:
 
 
 @compiled()
-def draw_affine(stream: Any) -> tuple[float, float, float, float]:
+def draw_affine(stream: Any) -> Four:
     """Return four numbers uniform in [-1, 1): for rotation, both scales and shear."""
     return _uniform(stream, 1), _uniform(stream, 2), _uniform(stream, 3), _uniform(stream, 4)
 
 
 @compiled()
 def _uniform(stream: Any, number: int) -> float:
-    """Return a value of a stream, in [-1, 1)."""
     return np.int64(_mix(stream + np.uint64(number) * _STEP) >> np.uint64(11)) * 2.0**-52 - 1.0
 
 
@@ -73,9 +71,7 @@ def draw_noise(stream: Any, noise: Array) -> None:
 
 
 @compiled()
-def source_map(
-    drawn: tuple[float, float, float, float], strengths: Strengths
-) -> tuple[float, float, float, float]:
+def source_map(drawn: Four, strengths: Strengths) -> Four:
     """Return the matrix, row by row, from (row, column) in the copy to those in the image.
 
     Both count from the centre. It is the inverse of rotation times shear times scale.
@@ -121,12 +117,7 @@ def smooth(noise: Array, weights: Array, wide: Array) -> None:
 
 @compiled()
 def find_sources(
-    displacement: Array,
-    matrix: tuple[float, float, float, float],
-    alpha: float,
-    corner: Array,
-    down: Array,
-    right: Array,
+    displacement: Array, matrix: Four, alpha: float, corner: Array, down: Array, right: Array
 ) -> None:
     """Find where each pixel's value comes from: the corner of four pixels, and the way to go.
 

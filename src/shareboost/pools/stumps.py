@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..validation import at_least, one_of
+from . import thresholds
 from .base import PART_BYTES, POWERS, Atoms, ByExample, Floats, Pool, Stored, Sums, example_type
 from .features import (
     INPUTS,
@@ -28,17 +29,7 @@ from .features import (
 )
 from .table import Table, Whole
 from .threshold_search import cells_of
-from .thresholds import (
-    Cells,
-    Counted,
-    Cuts,
-    byte_values,
-    count_columns,
-    cut_column,
-    cut_sparse_columns,
-    digits_apart,
-    is_bytes,
-)
+from .thresholds import Cells, Counted, Cuts, is_bytes
 
 # Dense columns are stored without their most frequent codes where those make up so much.
 MOSTLY_COMMON = 0.6
@@ -159,14 +150,14 @@ class Stumps(Pool):
         if not isinstance(table, Whole):
             cells: Iterable[Cells] = cells_of(table, self.max_bins)
         elif table.sparse:
-            return cut_sparse_columns(*table.rows, self.max_bins)
+            return thresholds.cut_sparse_columns(*table.rows, self.max_bins)
         else:
             cells = (column.cells for column in self._counted(*table.rows))
-        return (cut_column(own, self.max_bins) for own in cells)
+        return (thresholds.cut_column(own, self.max_bins) for own in cells)
 
     def _counted(self, X: Any, weight: NDArray[np.float64]) -> Iterator[Counted]:
         """Yield the distinct values of each column."""
-        return count_columns(X, weight)
+        return thresholds.count_columns(X, weight)
 
     def _set_common(self, table: Table) -> None:
         """Set the code that a block need not store, of each column, and whether it does not.
@@ -220,7 +211,7 @@ class Stumps(Pool):
         if is_bytes(X.dtype):
             from ..kernels.stumps import look_up
 
-            known = byte_values(X.dtype)
+            known = thresholds.byte_values(X.dtype)
             tables = [np.searchsorted(self._cuts(j), known) for j in range(X.shape[1])]
             look_up(X[rows].view(np.uint8), np.array(tables, dtype=dtype), codes)
         else:
@@ -295,7 +286,7 @@ class Stumps(Pool):
         digits = []
         for atom, j in zip(ids.tolist(), column.tolist(), strict=True):
             start = int(self.starts_[j])
-            digits.append(digits_apart(self._cuts(j), atom - start))
+            digits.append(thresholds.digits_apart(self._cuts(j), atom - start))
         return StumpFeatures(ids, column, self.thresholds_[ids], np.array(digits, dtype=np.intp))
 
     def reads(self, n_columns_in: int) -> sp.csr_array:

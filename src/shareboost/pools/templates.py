@@ -18,6 +18,7 @@ from ..arrays import ranges
 from ..inputs import backend_module
 from ..kernels import MIDDLE
 from ..validation import at_least, from_zero, image_shape_of_rows, one_of, positive
+from . import patches
 from .base import POWERS, Atoms, Floats, Pool, Sums
 from .features import (
     ATOMS,
@@ -34,18 +35,7 @@ from .features import (
     is_host,
     namespace,
 )
-from .patches import (
-    CHUNK_IMAGES,
-    Images,
-    as_images,
-    gaussians,
-    given_templates,
-    largest_magnitude,
-    make_templates,
-    patch_sizes,
-    random_patches,
-    unit_of,
-)
+from .patches import CHUNK_IMAGES, Images, as_images
 from .table import Table, Vector
 
 # Atoms a part, images a batch, templates a matrix product: statistics, values and
@@ -248,12 +238,12 @@ class Templates(Pool):
         X, _ = table.gathered(self.random_state)
         rng = check_random_state(self.random_state)
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        largest = largest_magnitude(X)
-        self.unit_ = unit_of(largest)
+        largest = patches.largest_magnitude(X)
+        self.unit_ = patches.unit_of(largest)
         self.sizes_ = []
         for templates in self._templates(X, rng, self.min_deviation * largest / self.unit_):
-            down, rows = gaussians(height, templates.shape[1], self.masks, self.sigma)
-            across, columns = gaussians(width, templates.shape[2], self.masks, self.sigma)
+            down, rows = patches.gaussians(height, templates.shape[1], self.masks, self.sigma)
+            across, columns = patches.gaussians(width, templates.shape[2], self.masks, self.sigma)
             centres = np.array([(y, x) for y in rows for x in columns])
             self.sizes_.append(_Size(templates, down, across, centres))
         self.starts_ = np.cumsum([0, *(size.n_atoms for size in self.sizes_)])
@@ -269,12 +259,13 @@ class Templates(Pool):
         """Yield the templates of each size, (n, rows, columns, channels)."""
         shape = self.image_shape_
         if self.templates is not None:
-            yield from given_templates(self.templates, shape)
+            yield from patches.given_templates(self.templates, shape)
             return
-        for size in patch_sizes(self.patch_size, shape):
-            patches = random_patches(X, shape, size, self.n_patches, smallest, self.unit_, rng)
-            found = make_templates(patches, self.n_templates, size, rng)
-            yield found.reshape(-1, *size, shape[2])
+        limits = self.n_patches, smallest, self.unit_
+        for size in patches.patch_sizes(self.patch_size, shape):
+            drawn = patches.random_patches(X, shape, size, *limits, rng)
+            centres = patches.make_templates(drawn, self.n_templates, size, rng)
+            yield centres.reshape(-1, *size, shape[2])
 
     def widen(self) -> Self:
         """Compute columns in float64; sums stay those of codes."""
@@ -405,9 +396,9 @@ class Templates(Pool):
             target = values[:, start:stop].reshape(len(images), f, size.n_masks)
             for image, found in zip(images, target, strict=True):
                 windows = sliding_window_view(image, (rows, columns, channels))
-                patches = windows.reshape(places[0] * places[1], -1)
+                flattened = windows.reshape(places[0] * places[1], -1)
                 for some in ranges(f, CHUNK_TEMPLATES):
-                    responses = (patches @ flat[:, some]).reshape(*places, -1)
+                    responses = (flattened @ flat[:, some]).reshape(*places, -1)
                     best = np.empty((*masked, responses.shape[2]), dtype=np.float32)
                     masked_maxima(responses, size.down, size.across, best)
                     found[some] = best.reshape(size.n_masks, -1).T

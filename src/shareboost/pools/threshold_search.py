@@ -15,11 +15,10 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .table import Table, Vector, grouped
-from .thresholds import Cells, Counted, count_columns, is_bytes, quantile_places, quantiles
+from .thresholds import Cells, Counted, count_columns, distinct, quantile_places, quantiles
 
 # Values of a column that a sketch holds; up to as many are known after one pass.
 SKETCHED = 1 << 15
@@ -86,9 +85,9 @@ def joined_sketches(one: list[Sketch], other: list[Sketch]) -> list[Sketch]:
 def _joined(one: Sketch, other: Sketch) -> Sketch:
     values = np.concatenate([one.values, other.values])
     order = np.argsort(values, kind="stable")  # fast: two rising runs
-    distinct = _distinct(values[order], np.concatenate([one.mass, other.mass])[order])
+    both = distinct(values[order], np.concatenate([one.mass, other.mass])[order])
     complete = one.complete and other.complete
-    return Sketch(*distinct, one.missing + other.missing, complete, one.limit).thinned()
+    return Sketch(*both, one.missing + other.missing, complete, one.limit).thinned()
 
 
 def measures(gaps: list[Gaps], points: list[Vector], X: Any, weight: Vector) -> Cells:
@@ -139,30 +138,8 @@ def stored_counts(X: Any, weight: Vector) -> NDArray[np.intp]:
 
 def _counts(gaps: list[Gaps], X: Any, weight: Vector) -> Iterator[Counted]:
     """Yield the distinct values of each of the columns asked about."""
-    if len(gaps) < X.shape[1]:
-        X = X[:, [own.column for own in gaps]]
-    if sp.issparse(X) or is_bytes(X.dtype):
-        yield from count_columns(X, weight)
-        return
-    even = bool((weight == weight[:1]).all())
-    for j in range(X.shape[1]):
-        values = X[:, j].astype(np.float64)
-        if even:  # a sort is several times faster than that of places
-            values.sort()
-            yield Counted(*_distinct(values, weight))
-        else:
-            order = np.argsort(values)
-            yield Counted(*_distinct(values[order], weight[order]))
-
-
-def _distinct(values: Vector, mass: Vector) -> tuple[Vector, Vector]:
-    """Return the distinct ones of rising values, and the mass of each."""
-    if not values.size:
-        return values, mass
-    # Two NaN are one value, though they are not equal.
-    new = (values[1:] != values[:-1]) & ~np.isnan(values[:-1])
-    first = np.concatenate([[0], np.flatnonzero(new) + 1])
-    return values[first], np.add.reduceat(mass, first)
+    asked = X if len(gaps) == X.shape[1] else X[:, [own.column for own in gaps]]
+    return count_columns(asked, weight)
 
 
 # What is asked, and made of the answers.

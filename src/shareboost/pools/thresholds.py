@@ -72,10 +72,20 @@ class Cuts(NamedTuple):
     above: Vector  # and beyond it
 
 
+def distinct(values: Vector, mass: Vector) -> Counted:
+    """Return the distinct ones of rising values, and the mass of each."""
+    if not values.size:
+        return Counted(values, mass)
+    # Two NaN are one value, though they are not equal.
+    new = (values[1:] != values[:-1]) & ~np.isnan(values[:-1])
+    first = np.concatenate([[0], np.flatnonzero(new) + 1])
+    return Counted(values[first], np.add.reduceat(mass, first))
+
+
 def counted(values: NDArray[Any], weight: Vector) -> Counted:
     """Return the distinct values and the weight of each."""
-    distinct, place = np.unique(values.astype(np.float64), return_inverse=True)
-    return Counted(distinct, np.bincount(place, weights=weight).astype(np.float64))
+    order = np.argsort(values)
+    return distinct(values[order].astype(np.float64), weight[order])
 
 
 def thresholds(column: Cells, max_bins: int | None) -> Vector:
@@ -169,10 +179,8 @@ def _count_together(
     # Two NaN are one value, though they are not equal.
     new[1:] = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
     new[1:] |= column[1:] != column[:-1]
-    place = np.empty(values.size, dtype=np.intp)
-    place[order] = np.cumsum(new) - 1
-    masses = np.bincount(place, weights=mass).astype(np.float64)
-    return column[new], values[new], masses
+    first = np.flatnonzero(new)
+    return column[first], values[first], np.add.reduceat(mass[order], first) if first.size else mass
 
 
 def _cut_everywhere(
@@ -190,12 +198,8 @@ def _cut_everywhere(
     totals = np.add.reduceat(mass, edges[:-1]) if mass.size else mass
     total = np.repeat(totals, np.diff(edges))
     cut = np.flatnonzero(column[1:] == column[:-1])  # not after the last value of a column
-    return (
-        column[cut],
-        _between(values[cut], values[cut + 1]),
-        up_to[cut] / total[cut],
-        beyond[cut] / total[cut],
-    )
+    middle = _between(values[cut], values[cut + 1])
+    return column[cut], middle, up_to[cut] / total[cut], beyond[cut] / total[cut]
 
 
 def quantiles(column: Cells, max_bins: int) -> tuple[NDArray[np.intp], float]:
@@ -253,8 +257,12 @@ def count_columns(X: Any, weight: Vector) -> Iterator[Counted]:
             held = order[own[order] > 0.0]
             yield Counted(known[held], own[held])
     else:
+        even = bool((weight == weight[:1]).all())
         for j in range(X.shape[1]):
-            yield counted(X[:, j], weight)
+            values = X[:, j].astype(np.float64)
+            if even:  # a sort is several times faster than that of places
+                values.sort()
+            yield distinct(values, weight) if even else counted(values, weight)
 
 
 def is_bytes(dtype: np.dtype[Any]) -> bool:
