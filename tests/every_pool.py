@@ -9,7 +9,17 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.pools import Columns, Features, Groups, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import (
+    Columns,
+    Features,
+    Groups,
+    Hinges,
+    Pieces,
+    Products,
+    Stumps,
+    Templates,
+    Union,
+)
 
 POOLS_TO_TEST = {
     "columns": Columns(),
@@ -19,6 +29,8 @@ POOLS_TO_TEST = {
     "stumps": Stumps(),
     "stumps, paper": Stumps(scale="none"),
     "stumps, exact": Stumps(max_bins=None),
+    "hinges": Hinges(),
+    "hinges, few": Hinges(max_bins=5),
     "products": Products(),
     "products, squares, linear": Products(squares=True, linear=True),
     "products, maxabs": Products(scale="maxabs"),
@@ -45,6 +57,7 @@ SMALL_POOLS = {
     "columns": Columns(),
     "groups": Groups(np.arange(16) % 5),
     "stumps": Stumps(),
+    "hinges": Hinges(8),
     "products": Products(squares=True),
     "pieces": Pieces(5, [0.2, 0.35, 0.5]),
     "templates": Templates(5, patch_size=2, masks=2, sigma=2.0),
@@ -52,7 +65,7 @@ SMALL_POOLS = {
 }
 
 # One pool of each kind: those that differ in how sums and columns are made.
-KINDS = ["columns", "groups", "stumps", "products", "pieces", "templates", "union"]
+KINDS = ["columns", "groups", "stumps", "hinges", "products", "pieces", "templates", "union"]
 
 every_pool = pytest.mark.parametrize("name", POOLS_TO_TEST)
 every_kind = pytest.mark.parametrize("name", KINDS)

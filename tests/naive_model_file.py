@@ -49,6 +49,13 @@ def of_stumps(features, row):
     return [[1.0 if row[j] <= threshold else 0.0] for j, threshold in pairs]
 
 
+def of_hinges(features, row):
+    pairs = zip(numbers(features["columns"]), numbers(features["thresholds"]), strict=True)
+    above = [row[j] - threshold for j, threshold in pairs]
+    below = numbers(features["below"])
+    return [[max(0.0, -a if b else a)] for a, b in zip(above, below, strict=True)]
+
+
 def of_products(features, row):
     pairs = zip(numbers(features["left"]), numbers(features["right"]), strict=True)
     return [[(1.0 if i < 0 else row[i]) * row[j]] for i, j in pairs]
@@ -108,6 +115,7 @@ KINDS = {
     "columns": of_columns,
     "groups": of_groups,
     "stumps": of_stumps,
+    "hinges": of_hinges,
     "products": of_products,
     "pieces": of_pieces,
     "templates": of_templates,

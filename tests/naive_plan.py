@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from shareboost.export.primitives import Balls, Matches, Products, Reads, Thresholds
+from shareboost.export.primitives import Balls, Hinges, Matches, Products, Reads, Thresholds
 
 
 def values(part, row):
@@ -12,6 +12,9 @@ def values(part, row):
             return row[part.columns]
         case Thresholds():
             return (row[part.columns] <= part.thresholds).astype(float)
+        case Hinges():
+            above = row[part.columns] - part.thresholds
+            return np.maximum(np.where(part.below, -above, above), 0.0)
         case Products():
             return np.where(part.left < 0, 1.0, row[part.left]) * row[part.right]
         case Balls():

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.signal import correlate
 
-from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import Columns, Groups, Hinges, Pieces, Products, Stumps, Templates, Union
 
 
 def columns(pool, X, X_train, weight, centred):
@@ -42,6 +42,16 @@ def stumps(pool, X, X_train, weight, centred):
         elif not centred and numbers:
             cuts.append(np.inf)
         atoms += [np.array([[1.0 if v <= cut else 0.0 for v in X[:, j]]]) for cut in cuts]
+    return atoms
+
+
+def hinges(pool, X, X_train, weight, centred):
+    """Two hinges for every threshold of a column, which are those that the pool found."""
+    atoms = []
+    for j in range(X.shape[1]):
+        for cut in pool.thresholds_[pool.starts_[j] : pool.starts_[j + 1]]:
+            atoms.append(np.array([[max(0.0, v - cut) for v in X[:, j]]]))
+            atoms.append(np.array([[max(0.0, cut - v) for v in X[:, j]]]))
     return atoms
 
 
@@ -122,6 +132,7 @@ def explicit(pool, X, X_train, weight=None, centred=True):
         Columns: columns,
         Groups: groups,
         Stumps: stumps,
+        Hinges: hinges,
         Products: products,
         Pieces: pieces,
         Templates: templates,

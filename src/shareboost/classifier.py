@@ -53,9 +53,9 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         How many features ("atoms" of the pool; groups, where ``groups`` are chosen whole)
         the classifier may use at most. A smaller pool is used up; ``path_.stop_reason``
         tells. None leaves the end to ``budget``.
-    pool : {"columns", "stumps", "products", "pieces", "templates"} or Pool, \
+    pool : {"columns", "stumps", "hinges", "products", "pieces", "templates"} or Pool, \
             default="columns"
-        The candidates: the columns of X, all stumps or all pairwise products of them,
+        The candidates: the columns of X, all stumps, hinges or pairwise products of them,
         local linear pieces, or image templates. An object of ``shareboost.pools`` sets
         their parameters, or ``set_params(pool__max_bins=16)`` does, for a name too, and
         ``Union`` joins several.

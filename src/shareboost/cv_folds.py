@@ -53,28 +53,11 @@ class FoldClassifier(ShareBoostClassifier):
         if not len(self.path_):
             yield self
 
-    # Scorers read NumPy's arrays, of rows on a device or a cluster too.
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class of the highest score for each row, as NumPy's."""
-        return on_host(super().predict(X))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the scores, as NumPy's."""
-        return on_host(super().decision_function(X))
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities, as NumPy's."""
-        return on_host(super().predict_proba(X))
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithms of the probabilities, as NumPy's."""
-        return on_host(super().predict_log_proba(X))
-
     def _answered(self, asked: str, X: Any) -> Any:
+        """Return NumPy's arrays, which scorers read, of rows on a device or a cluster too."""
         if self._known_scores(X) is None:
-            return super()._answered(asked, X)
-        return ANSWERS[asked](self, X)
+            return on_host(super()._answered(asked, X))
+        return on_host(ANSWERS[asked](self, X))
 
     def _scores(self, X: Any) -> Any:
         known = self._known_scores(X)

@@ -34,6 +34,7 @@ NAMES = {
     "columns": r"x\d+",
     "groups": r"x\d+",
     "stumps": r"x\d+ ≤ -?[\d.e+-]+",
+    "hinges": r"max\(0, (x\d+ - [\d.e+-]+|[\d.e+-]+ - x\d+)\)",
     "products": r"x\d+ · x\d+|x\d+²|x\d+",
     "pieces": r"piece \d+ \(r = [\d.e+-]+\)(: x\d+)?",
     "templates": r"template \d+ at \(\d+, \d+\)",

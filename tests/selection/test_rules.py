@@ -16,7 +16,7 @@ from shareboost.losses import LogisticLoss
 from shareboost.penalties import Frobenius
 from shareboost.pools import Columns, Groups
 from shareboost.rows import Rows
-from shareboost.selection.rules import RULES, best_places, contending
+from shareboost.selection.rules import RULES, best_places, tied_with_best
 from shareboost.selection.trials import _along, _within
 from shareboost.solvers.objective import Objective
 
@@ -25,13 +25,13 @@ LOSS_RULES = ("line_search", "column", "refit")
 
 def test_scores_that_differ_by_rounding_are_tied():
     scores = np.array([0.5, 1.0 - 1e-13, 1.0, 1.0 + 1e-13, 0.9])
-    assert contending(scores, 1e-9).tolist() == [1, 2, 3]
-    assert contending(np.array([-np.inf, 0.3, 0.3000001]), 1e-5)[0] == 1
-    assert contending(np.array([-np.inf, 0.3, 0.3001]), 1e-5)[0] == 2
+    assert tied_with_best(scores, 1e-9).tolist() == [1, 2, 3]
+    assert tied_with_best(np.array([-np.inf, 0.3, 0.3000001]), 1e-5)[0] == 1
+    assert tied_with_best(np.array([-np.inf, 0.3, 0.3001]), 1e-5)[0] == 2
 
 
 def test_atoms_that_must_never_be_chosen_do_not_contend():
-    assert contending(np.full(3, -np.inf), 1e-9).size == 0
+    assert tied_with_best(np.full(3, -np.inf), 1e-9).size == 0
 
 
 class Step:

@@ -43,7 +43,7 @@ class Known:
         self.start = place
         return self
 
-    def hopeless(self, place):
+    def cannot_reach(self, place):
         return False
 
     @property

@@ -191,7 +191,7 @@ class Quadratic:
         squared, *found = NUMPY.numbers([gradient @ gradient, *products(gradient)])
         return Evaluation(z, z, value, value, gradient, largest, 0.0, squared, tuple(found))
 
-    def hopeless(self, place):
+    def cannot_reach(self, place):
         return False
 
 

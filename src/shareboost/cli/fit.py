@@ -14,7 +14,7 @@ from .outputs import STDOUT, check_output, hint, output
 if TYPE_CHECKING:
     from .fitting import Fitted
 
-POOLS = ("columns", "stumps", "products", "pieces", "templates")
+POOLS = ("columns", "stumps", "hinges", "products", "pieces", "templates")
 TEXT = ("error", "one-hot")
 
 
@@ -37,8 +37,8 @@ def fit(
         typer.Option(
             metavar="|".join(POOLS),
             help="What to choose among: the columns, all stumps (column <= threshold; they take "
-            "missing values), all products of two columns, local linear pieces, or templates of "
-            "images.",
+            "missing values), hinges (max(0, column - threshold)), all products of two columns, "
+            "local linear pieces, or templates of images.",
         ),
     ] = "columns",
     image_shape: Annotated[

@@ -1,4 +1,4 @@
-"""Codes of values, sums of residuals by code, and those below every threshold from them."""
+"""Codes of values, sums by code, and those below every threshold, for stumps and for hinges."""
 
 from __future__ import annotations
 
@@ -253,3 +253,47 @@ def running_sums(sums: Array, edges: Array, out: Array) -> None:
                 running[q] += sums[b, q]
                 out[q, place] = running[q]
             place += 1
+
+
+@compiled()
+def add_powers(
+    codes: Array, values: Array, pivots: Array, rows: Array, edges: Array, out: Array
+) -> None:
+    """Add each row's residual, times powers of its value, to the bin of its code, by column.
+
+    codes and values (c, n); pivots (c,), taken off the values; rows (n, width); edges (c + 1,),
+    where the bins of a column start; out (bins, powers, k).
+    """
+    for j in range(codes.shape[0]):
+        for i in range(codes.shape[1]):
+            value = values[j, i] - pivots[j]
+            _add_powers_of(out[edges[j] + codes[j, i]], rows[i], value)
+
+
+@compiled()
+def add_stored_powers(
+    codes: Array,
+    values: Array,
+    examples: Array,
+    pointers: Array,
+    rows: Array,
+    edges: Array,
+    out: Array,
+) -> None:
+    """Do what ``add_powers`` does for columns that store only some of their rows, without pivots.
+
+    codes, values and examples (stored,), of column j from ``pointers[j]`` to ``pointers[j + 1]``.
+    """
+    for j in range(edges.size - 1):
+        for place in range(pointers[j], pointers[j + 1]):
+            _add_powers_of(out[edges[j] + codes[place]], rows[examples[place]], values[place])
+
+
+@compiled()
+def _add_powers_of(out: Array, row: Array, value: float) -> None:
+    """Add a row of numbers times the powers of a value, 0 and up, to out (powers, k)."""
+    power = 1.0
+    for p in range(out.shape[0]):
+        for q in range(out.shape[1]):
+            out[p, q] += power * row[q]
+        power *= value

@@ -14,6 +14,7 @@ from .features import Features
 if TYPE_CHECKING:
     from .columns import ColumnFeatures, Columns
     from .groups import GroupFeatures, Groups
+    from .hinges import HingeFeatures, Hinges
     from .pieces import PieceFeatures, Pieces
     from .products import ProductFeatures, Products
     from .stumps import StumpFeatures, Stumps
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _TABLE = {
     "columns": ("Columns", "ColumnFeatures"),
     "groups": ("Groups", "GroupFeatures"),
+    "hinges": ("Hinges", "HingeFeatures"),
     "pieces": ("Pieces", "PieceFeatures"),
     "products": ("Products", "ProductFeatures"),
     "stumps": ("Stumps", "StumpFeatures"),
@@ -45,6 +47,8 @@ __all__ = [
     "Features",
     "GroupFeatures",
     "Groups",
+    "HingeFeatures",
+    "Hinges",
     "PieceFeatures",
     "Pieces",
     "Pool",

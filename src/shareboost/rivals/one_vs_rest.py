@@ -20,7 +20,7 @@ from ..penalties import PENALTIES, Penalty
 from ..pools.base import Pool, rounding_of
 from ..rows import Rows
 from ..selection.pricing import Terms
-from ..selection.rules import Choice, Selector, contending
+from ..selection.rules import Choice, Selector, tied_with_best
 from ..solvers import Refit
 from .base import Engine, Matrix, Rival, StoredStep, and_others
 
@@ -130,7 +130,7 @@ class OvrPath(Engine):
             self.stop_reason = StopReason.NO_GAIN if gainless else StopReason.EXHAUSTED
             return None
         if self.rival.spend == "largest":
-            q = int(contending(scores, rounding_of(self.pool))[0])
+            q = int(tied_with_best(scores, rounding_of(self.pool))[0])
         else:
             after = np.roll(np.arange(self.n_classes), -1 - step.details["class"])
             q = int(after[scores[after] > -np.inf][0])

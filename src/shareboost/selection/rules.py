@@ -122,7 +122,7 @@ class Selector:
         elif self.rule == "orthogonal":
             worth = self._orthogonal(refit, scores, worth, shares)
             self._check_finite(worth)
-        first = contending(worth, rounding_of(self.rows.pool))[:1]
+        first = tied_with_best(worth, rounding_of(self.rows.pool))[:1]
         if not first.size:
             return []
         worth[first] = np.inf
@@ -197,7 +197,7 @@ class Selector:
 
         With a penalty the gradient of a copy of a chosen column is not zero.
         """
-        while (best := contending(worth, rounding_of(self.rows.pool))[:1]).size:
+        while (best := tied_with_best(worth, rounding_of(self.rows.pool))[:1]).size:
             atom = int(best[0])
             if not shared(self.rows, refit, W, atom).spans(atom):
                 break
@@ -285,7 +285,7 @@ def best_places(worth: Vector, n: int | None) -> NDArray[np.intp]:
     return places[np.argsort(-worth[places], kind="stable")][:n]
 
 
-def contending(scores: Vector, rounding: float) -> NDArray[np.intp]:
+def tied_with_best(scores: Vector, rounding: float) -> NDArray[np.intp]:
     """Return the places of all scores that equal the largest up to rounding, in order.
 
     Equal columns at unlike places may be summed in unlike orders, so scores that

@@ -49,7 +49,7 @@ def surrogate(
     where L-BFGS takes ten. Where steps gain too little, L-BFGS on all rows goes on from there.
     """
     here, steps = objective.start, 0
-    while here.reached > tolerance and steps < max_iter and not objective.hopeless(here):
+    while here.reached > tolerance and steps < max_iter and not objective.cannot_reach(here):
         there, tried = _step(objective, near, here, tolerance)
         steps += tried
         if there is None or there.reached > CONTRACTION * here.reached:

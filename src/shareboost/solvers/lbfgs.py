@@ -30,7 +30,7 @@ def lbfgs(objective: Function, tolerance: float, max_iter: int) -> tuple[Evaluat
     restarted = False
     lowest, idle = here.reached, 0
     for iteration in range(max_iter):
-        if here.reached <= tolerance or objective.hopeless(here):
+        if here.reached <= tolerance or objective.cannot_reach(here):
             return here, iteration
         step = line_search(objective, here, pairs.direction(here.gradient), pairs.products)
         if step is None and pairs.n_slots and not restarted:

@@ -59,7 +59,7 @@ class Function(Protocol):
         All numbers are fetched at once: from a device, a solver waits once an evaluation.
         """
 
-    def hopeless(self, place: Evaluation) -> bool:
+    def cannot_reach(self, place: Evaluation) -> bool:
         """Return whether there is no point in going on from there."""
 
 
@@ -108,7 +108,7 @@ class Objective:
         """Return the same function in coordinates chosen at another point."""
         return Objective(self.rows, self.loss, self.penalty, self.alpha, place.W, self.goal)
 
-    def hopeless(self, place: Evaluation) -> bool:
+    def cannot_reach(self, place: Evaluation) -> bool:
         """Return whether F seems to stay above the goal from here.
 
         In these coordinates the curvature is near one, so that about half the gradient's
@@ -216,7 +216,7 @@ class Subspace:
         found = loss, value, abs(gradient).sum()
         return evaluation(self.whole.rows, W, z, found, gradient, products)
 
-    def hopeless(self, place: Evaluation) -> bool:
+    def cannot_reach(self, place: Evaluation) -> bool:
         """Return False: there is no goal."""
         return False
 

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from shareboost.backends import NUMPY  # noqa: E402
 from shareboost.backends.torch import TorchBackend  # noqa: E402
 from shareboost.losses import LogisticLoss  # noqa: E402
-from shareboost.pools import Columns, Groups, Stumps, Union  # noqa: E402
+from shareboost.pools import Columns, Groups, Hinges, Stumps, Union  # noqa: E402
 from shareboost.rows import Rows  # noqa: E402
 
 
@@ -55,6 +55,10 @@ def test_a_form_computes_what_its_pool_computes(name, dtype, centred, backend, d
     members = [pool, *getattr(pool, "pools_", ())]
     members += [own.columns_ for own in members if hasattr(own, "columns_")]
     before = [dict(vars(own)) for own in members]
+    if isinstance(pool, Hinges):  # on a device they learn anew, and their columns are written out
+        with pytest.raises(ValueError, match="with what it has learned in NumPy"):
+            backend.form(pool)
+        return
     form, there = backend.form(pool), backend.rows(X)
     for part, squares in product(pool.parts(10), (False, True)):
         rows = np.abs(R) if squares else R
@@ -183,7 +187,8 @@ def test_a_pool_of_another_kind_is_refused(backend):
 
 
 @pytest.mark.parametrize(
-    ("name", "intercept"), [(name, number % 2 == 0) for number, name in enumerate(KINDS)]
+    ("name", "intercept"),
+    [(name, number % 2 == 0) for number, name in enumerate(KINDS) if name != "hinges"],
 )
 def test_rows_of_a_device_evaluate_and_prepare_as_those_in_numpy(name, intercept, backend, data):
     X, y, _, weight = data

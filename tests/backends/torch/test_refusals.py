@@ -8,7 +8,6 @@ from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier
 from shareboost.penalties import Frobenius
-from shareboost.pools import Columns, Stumps, Union
 from shareboost.rivals import (
     JointBoostClassifier,
     MixedNormClassifier,
@@ -138,18 +137,8 @@ def test_sparse_rows_are_refused_by_the_name_of_the_pool(
         clf.predict(compressed(tensor(X)))
 
 
-class MyColumns(Columns):
-    """A pool of the user's own."""
-
-
 class MyFrobenius(Frobenius):
     """A penalty of the user's own."""
-
-
-@pytest.mark.parametrize("pool", [MyColumns(), Union([Stumps(), MyColumns()])], ids=str)
-def test_a_pool_of_ones_own_is_refused_by_name(pool, device, data, no_work):
-    with pytest.raises(ValueError, match="The pool MyColumns cannot be computed on"):
-        ShareBoostClassifier(3, pool=pool, device=device).fit(*data)
 
 
 def test_a_penalty_of_ones_own_is_refused_by_name(device, data, no_work):

@@ -2,6 +2,7 @@
 
 from .balls import Balls
 from .base import Places, Primitive
+from .hinges import Hinges
 from .matches import Matches
 from .products import Products
 from .reads import Reads
@@ -11,6 +12,7 @@ from .thresholds import Thresholds
 PRIMITIVES: dict[str, type[Primitive]] = {
     "reads": Reads,
     "thresholds": Thresholds,
+    "hinges": Hinges,
     "products": Products,
     "balls": Balls,
     "matches": Matches,
@@ -19,6 +21,7 @@ PRIMITIVES: dict[str, type[Primitive]] = {
 __all__ = [
     "PRIMITIVES",
     "Balls",
+    "Hinges",
     "Matches",
     "Places",
     "Primitive",

@@ -1,0 +1,261 @@
+"""Hinges ``max(0, v - t)`` and ``max(0, t - v)``, for additive piecewise linear classifiers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..arrays import float_type
+from ..validation import at_least, one_of
+from .base import POWERS, Atoms, ByExample, Floats, Pool, Stored, Sums
+from .features import (
+    INPUTS,
+    Digits,
+    Features,
+    Ids,
+    Integers,
+    Reals,
+    beside,
+    columns_type,
+    namespace,
+    one_each,
+    taken,
+)
+from .stumps import Stumps
+from .table import Table, Vector
+from .thresholds import digits_apart
+
+
+@dataclass(frozen=True)
+class HingeFeatures(Features):
+    """Chosen hinges: a column, a threshold and a side each."""
+
+    kind = "hinges"
+
+    ids: Ids
+    column: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS)]
+    threshold: Annotated[NDArray[np.float64], Reals("thresholds")]
+    below: Annotated[NDArray[np.intp], Integers(below=2)]  # 1 for max(0, t - v)
+    digits: Digits  # that tell a threshold from its neighbours
+
+    def columns(self, X: Any) -> Any:
+        xp = namespace(X)
+        # In float64, as the thresholds are, whatever the type of X.
+        above = xp.astype(taken(X, self.column), xp.float64) - beside(X, self.threshold)
+        sides = above * beside(X, 1.0 - 2.0 * self.below)
+        return xp.astype(xp.where(sides > 0.0, sides, 0.0 * sides), columns_type(X))
+
+    def names(self, input_names: Sequence[str]) -> list[str]:
+        names = []
+        for j, threshold, below, digits in zip(
+            self.column, self.threshold, self.below, self.digits, strict=True
+        ):
+            sides = [input_names[j], f"{threshold:.{digits}g}"]
+            first, second = sides[::-1] if below else sides
+            names.append(f"max(0, {first} - {second})")
+        return names
+
+    def reads(self, n_columns_in: int) -> sp.csr_array:
+        return one_each(self.column, n_columns_in)
+
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        cuts = {"columns": self.column, "thresholds": self.threshold, "below": self.below}
+        yield "hinges", {"places": places, **cuts}
+
+    def renumbered(self, places: NDArray[np.intp]) -> HingeFeatures:
+        column = places[self.column]
+        return HingeFeatures(self.ids, column, self.threshold, self.below, self.digits)
+
+
+class Block(NamedTuple):
+    """Some rows, column by column: in which bin each value is, and the value."""
+
+    codes: Any  # (columns, n); of sparse rows those of the stored entries
+    values: NDArray[np.floating]  # alike
+    stored: Stored | None  # where the entries of sparse rows are
+
+
+class Hinges(Pool):
+    """All hinges ``max(0, v - t)`` and ``max(0, t - v)``, of every column and every threshold.
+
+    Sums of hinges of one column are piecewise linear functions of it, so that a classifier of
+    hinges is an additive model whose terms are piecewise linear.
+
+    Parameters
+    ----------
+    max_bins : int, default=32
+        The most bins that a column is cut into, at quantiles, as those of ``Stumps``. There are
+        two hinges for each threshold between bins.
+    scale : {"deviation", "root", "none"}, default="deviation"
+        What a hinge is divided by before it is scored and trained on: its standard deviation,
+        the square root of that, or 1.
+
+    Notes
+    -----
+    Rows are put into bins once. A round then adds up residuals, and residuals times values, by
+    bin: that takes one pass over the entries of X, however many thresholds there are. Of sparse
+    rows only the stored entries are visited. Encoded rows hold a copy of the values and a code of
+    one or two bytes for each.
+    """
+
+    def __init__(self, max_bins: int = 32, scale: str = "deviation"):
+        self.max_bins = max_bins
+        self.scale = scale
+
+    def learn(self, table: Table, centred: bool) -> None:
+        at_least("max_bins", self.max_bins, 2, "Hinges")
+        one_of("scale", self.scale, POWERS, "Hinges")
+        self.stumps_ = Stumps(self.max_bins).fit(table)
+        self.stumps_.stored_ = table.sparse
+        self.starts_, self.thresholds_ = self.stumps_.starts_, self.stumps_.thresholds_
+        self.n_atoms_ = 2 * self.thresholds_.size
+        self.dtype_, self.sums_dtype_ = float_type(table.dtype), np.dtype(np.float64)
+        # Powers are of the distance to the middle threshold, or to 0 where zeros are not stored.
+        middles = self.starts_[:-1] + np.diff(self.starts_) // 2
+        varies = np.diff(self.starts_) > 0
+        self.pivots_ = np.zeros(varies.size)
+        if not table.sparse:
+            self.pivots_[varies] = self.thresholds_[middles[varies]]
+        column = self._column_of(np.arange(self.thresholds_.size))
+        self.offsets_ = self.thresholds_ - self.pivots_[column]
+        self.scale_ = np.ones(self.n_atoms_)
+        if not self.n_atoms_:
+            self.usable_ = np.zeros(0, dtype=bool)
+            return
+        sums = table.ask(partial(_weights_by_bin, self), operator.add, "moments of hinges")
+        first, second = (own[0] for own in self._powers(sums, slice(0, self.n_atoms_)))
+        total = sums[-1, 0, 0]
+        variance = second / total - (first / total) ** 2 * centred
+        self.usable_ = variance > 0.0
+        self.scale_ = np.where(self.usable_, variance, 1.0) ** (0.5 * POWERS[self.scale])
+
+    def parts(self, n_classes: int) -> list[slice]:
+        """Return ranges of whole columns."""
+        cuts = self.stumps_.parts(3 * n_classes)
+        return [slice(2 * part.start, 2 * part.stop) for part in cuts]
+
+    def encode(self, X: Any, rows: slice) -> Block:
+        check_is_fitted(self)
+        codes = self.stumps_.encode(X, rows)
+        if isinstance(codes, Stored):
+            return Block(codes.values, Stored.of(X, rows).values, codes)
+        return Block(codes, np.ascontiguousarray(X[rows].T, dtype=self.dtype_), None)
+
+    def prepare(self, rows: Floats) -> ByExample:
+        return ByExample.of(rows, self.sums_dtype_)
+
+    def stats(
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
+    ) -> Floats:
+        """Return the rows times powers of the values, by bin, (bins + 1, powers, k).
+
+        The powers are 0 and 1, and 2 for squares; the last row has the sum of all rows.
+        """
+        from ..kernels.stumps import add_powers, add_stored_powers
+
+        _, first, last, edges = self._laid_out(part)
+        if out is None:
+            out = np.zeros((edges[-1] + 1, 2 + squares, rows.n_classes))
+        if data.stored is None:
+            codes, values = data.codes[first:last], data.values[first:last]
+            add_powers(codes, values, self.pivots_[first:last], rows.rows, edges, out)
+        else:
+            pointers, examples = data.stored.pointers[first : last + 1], data.stored.examples
+            add_stored_powers(data.codes, data.values, examples, pointers, rows.rows, edges, out)
+        out[-1, 0] += rows.total
+        return out
+
+    def correlations(self, stats: Sums, part: slice) -> Sums:
+        return self._powers(stats[:, :2], part)[0] / self.scale_[part]
+
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
+        first, second = self._powers(stats, part)
+        return first / self.scale_[part], second / self.scale_[part] ** 2
+
+    def _powers(self, stats: Sums, part: slice) -> list[Any]:
+        """Return the sums of rows times hinges and, for squares, of rows times their squares."""
+        t, below, above = self._on_both_sides(stats, part)
+        powers = [_in_turns(above[1] - t * above[0], t * below[0] - below[1])]
+        if len(below) > 2:
+            sides = (own[2] - 2.0 * t * own[1] + t**2 * own[0] for own in (above, below))
+            powers.append(_in_turns(*sides))
+        return powers
+
+    def _on_both_sides(self, stats: Sums, part: slice) -> tuple[Any, Any, Any]:
+        """Return the thresholds of a part about the pivots, and the sums of each power around them.
+
+        Those of the rows up to each threshold and those beyond it, (powers, k, thresholds) each.
+        """
+        from ..kernels.stumps import running_sums
+
+        cuts, first, last, edges = self._laid_out(part)
+        bins = stats[:-1].copy()
+        if self.stumps_.stored_:  # the rest of the rows is in the bin of zero
+            rest = stats[-1, 0] - np.add.reduceat(bins[:, 0], edges[:-1])
+            bins[edges[:-1] + self.stumps_.common_codes_[first:last], 0] += rest
+        n_powers, k = stats.shape[1:]
+        below = np.empty((n_powers, k, cuts.stop - cuts.start))
+        for power in range(n_powers):
+            running_sums(np.ascontiguousarray(bins[:, power]), edges, below[power])
+        column = self._column_of(np.arange(cuts.start, cuts.stop)) - first
+        totals = np.add.reduceat(bins, edges[:-1])[column].transpose(1, 2, 0)
+        return self.offsets_[cuts], below, totals - below
+
+    def _column_of(self, cuts: Any) -> Any:
+        """Return the column of each threshold."""
+        return np.searchsorted(self.starts_, cuts, side="right") - 1
+
+    def _laid_out(self, part: slice) -> tuple[slice, int, int, NDArray[np.intp]]:
+        """Return the thresholds of a part, its columns, first and last, and where bins start."""
+        cuts = slice(part.start // 2, part.stop // 2)
+        first, last = int(self._column_of(cuts.start)), int(self._column_of(cuts.stop - 1)) + 1
+        starts = self.starts_[first : last + 1] - self.starts_[first]
+        return cuts, first, last, starts + np.arange(last - first + 1)
+
+    def columns(self, data: Block, atom: int) -> Floats:
+        cut, below = divmod(atom, 2)
+        j = int(self._column_of(cut))
+        if data.stored is None:
+            values = data.values[j]
+        else:
+            values = data.stored._replace(values=data.values).column(j, 0.0, data.values.dtype)
+        above = values.astype(np.float64) - self.thresholds_[cut]
+        return np.maximum(-above if below else above, 0.0).astype(self.dtype_)[np.newaxis]
+
+    def features(self, atoms: Atoms) -> HingeFeatures:
+        check_is_fitted(self)
+        ids = np.asarray(atoms, dtype=np.intp)
+        cuts = ids // 2
+        column = self._column_of(cuts)
+        digits = [
+            digits_apart(self.thresholds_[self.starts_[j] : self.starts_[j + 1]], cut)
+            for cut, j in zip(cuts - self.starts_[column], column.tolist(), strict=True)
+        ]
+        below, digits_of_each = ids % 2, np.array(digits, dtype=np.intp)
+        return HingeFeatures(ids, column, self.thresholds_[cuts], below, digits_of_each)
+
+    def reads(self, n_columns_in: int) -> sp.csr_array:
+        check_is_fitted(self)
+        sizes = 2 * np.diff(self.starts_)
+        return one_each(np.repeat(np.arange(sizes.size), sizes), n_columns_in)
+
+
+def _weights_by_bin(pool: Hinges, X: Any, weight: Vector) -> Floats:
+    """Return the statistic of a block whose residual is the weights, of one class."""
+    # By the class: on a device the pool has other statistics.
+    data = Hinges.encode(pool, X, slice(0, X.shape[0]))
+    rows = Hinges.prepare(pool, weight[np.newaxis])
+    return Hinges.stats(pool, data, rows, slice(0, pool.n_atoms_), squares=True)
+
+
+def _in_turns(above: Floats, below: Floats) -> Floats:
+    """Return the columns of two arrays in turns, (k, columns of both)."""
+    return np.stack([above, below], axis=-1).reshape(len(above), -1)
