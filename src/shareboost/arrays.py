@@ -105,6 +105,17 @@ def numpy_type(rows: Any) -> np.dtype[Any]:
     return own if isinstance(own, np.dtype) else np.dtype(str(own).removeprefix("torch."))
 
 
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return float32 where it holds every value of ``dtype``, else float64."""
+    exact = np.result_type(dtype, np.float32)
+    return np.dtype(np.float32) if exact == np.float32 else np.dtype(np.float64)
+
+
+def ranges(n: int, step: int) -> list[slice]:
+    """Return the slices of ``step`` that cover ``range(n)``."""
+    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+
+
 def is_sparse(rows: Any) -> bool:
     """Return whether rows are a matrix of SciPy, or a tensor of compressed rows."""
     return sp.issparse(rows) or str(getattr(rows, "layout", "")) == "torch.sparse_csr"

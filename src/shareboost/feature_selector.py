@@ -24,7 +24,8 @@ from .input_columns import (
 )
 from .inputs import backend_of, input_of
 from .model import Model
-from .pools import ColumnFeatures, Features
+from .pools.columns import ColumnFeatures
+from .pools.features import Features
 
 if TYPE_CHECKING:
     from .model_path import ModelPath

@@ -22,8 +22,7 @@ from .inputs import backend_of, input_of
 from .model_path import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
 from .path_of_one import alone
-from .pools import Columns, GroupFeatures, Groups
-from .pools.by_name import WithPool, known_pool, takes_nan
+from .pools import Columns, GroupFeatures, Groups, WithPool, known_pool, takes_nan
 
 
 class Predictor(ClassifierMixin, FeatureSelector, WithPool):

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from .arrays import Array, Scalar, Segments, copied
 from .inputs import backend_of
-from .pools import Pool
-from .pools.base import SMALLEST_SCALE, out_of_range
+from .pools.base import SMALLEST_SCALE, Pool, out_of_range
 from .shard import CURVATURE, RESIDUAL, Block, Chosen, Shard, Wanted, may_overflow
 
 if TYPE_CHECKING:

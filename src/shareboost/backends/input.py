@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_array
 from ..dataset import CheckedSample, GivenSample, Sample
 from ..inputs import PACKAGES, Input, on_host
 from ..outputs import of_scores
-from ..pools.by_name import takes_nan
+from ..pools import takes_nan
 from ..predictor import ANSWERS, Predictor
 from ..validation import (
     check_data,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..pools.numbers import ranges
+from ..arrays import ranges
 
 # Softmax and Squeeze got their present forms with this version of the operators.
 LOWEST_OPSET = 13

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..pools import Features
+from ..pools.features import Features
 from ..predictor import Predictor
 from .primitives import PRIMITIVES, Places, Primitive
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..export.plan import parts_of
 from ..export.primitives import Matches
-from ..pools import Features
+from ..pools.features import Features
 
 Picture = NDArray[np.float32]
 

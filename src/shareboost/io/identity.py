@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import BaseEstimator
 
 from ..penalties import PENALTIES
-from ..pools import POOLS, Pool
+from ..pools import new_pool
+from ..pools.base import Pool
 from ..selection.constraints import Wishes
 from ..selection.pricing import Terms
 from .fingerprint import digest
@@ -47,7 +48,7 @@ def _of_parameter(estimator: Any, name: str) -> str:
     """Return the digest of what a parameter stands for, an object by name or a float perhaps."""
     value = getattr(estimator, name)
     if isinstance(value, str) and name in ("pool", "penalty"):
-        value = POOLS[value]() if name == "pool" else PENALTIES[value]()
+        value = new_pool(value) if name == "pool" else PENALTIES[value]()
     kinds = [getattr(one, "type", None) for one in estimator._parameter_constraints[name]]
     return digest(float(value) if isinstance(value, Integral) and Real in kinds else value, name)
 

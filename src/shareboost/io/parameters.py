@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from .. import penalties
 from ..penalties import Penalty
-from ..pools import KINDS, Pool
+from ..pools import KINDS
+from ..pools.base import Pool
 from . import arrays, labels
 from .fields import Fields, checked_text
 from .text import ModelFormatError, shown

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..model import Model
 from ..path import Path, Round, StopReason
 from ..path_of_one import PathOfOne, training_of
-from ..pools import Features
+from ..pools.features import Features
 from .arrays import FLOATS, to_plain
 from .fields import Fields, checked_text
 from .rounds import rounds_from_plain, rounds_to_plain, weights_to_plain, with_weights

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..path import Round
-from ..pools import Features
+from ..pools.features import Features
 from ..solvers import Status
 from .arrays import FLAGS, FLOATS, INTEGERS, from_plain, to_plain
 from .fields import Fields, any_twice

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..path import Path, Round
-from ..pools import Pool
+from ..pools.base import Pool
 from ..solvers import Status
 from .checkpoint import Checkpoint
 

@@ -108,7 +108,7 @@ def test_statistics_are_sums_over_explicit_columns(name, dtype, edges, centred, 
 
     V = weight * np.random.default_rng(1).uniform(0.01, 0.25, size=(10, 120))
     first, second = all_moments(form, backend, rows, V, edges)
-    choosable = columns_of(form, form.choosable)
+    choosable = columns_of(form, form.usable_)
     if centred:
         mean = all_moments(form, backend, rows, weight[None], edges)[0] / weight.sum()
         second += mean**2 * V.sum(axis=1, keepdims=True) - 2 * mean * first
@@ -131,7 +131,7 @@ def test_a_form_has_the_atoms_of_its_pool_with_their_explicit_columns(name, dtyp
     assert form.dtype_ == pool.dtype_
     every = range(form.n_atoms_)
     assert form.features(every).atom_names(inputs) == pool.features(every).atom_names(inputs)
-    for mine, theirs in ((form.choosable, pool.choosable), (form.divisors, pool.divisors)):
+    for mine, theirs in ((form.usable_, pool.usable_), (form.divisors_, pool.divisors_)):
         assert (mine is None) == (theirs is None)
         assert mine is None or np.array_equal(mine, theirs)
 

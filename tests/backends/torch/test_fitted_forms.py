@@ -168,7 +168,7 @@ def test_unions_of_unions_have_the_forms_of_all_members(backend, data):
     inner = Union([Stumps(), Columns()], costs=[1.0, 2.0])
     pool = Union([Columns("maxabs"), inner]).fit(X, weight)
     form = backend.form(pool)
-    assert np.array_equal(form.divisors, pool.divisors)
+    assert np.array_equal(form.divisors_, pool.divisors_)
     for part in pool.parts(10):
         found = statistic(backend, form, backend.rows(X), R, part, False)
         assert_alike(found, statistic(NUMPY, pool, X, R, part, False))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ...dataset import Sample, held_out_rows
 from ...inputs import on_host
 from ...io.fingerprint import digest
-from ...pools import Pool
+from ...pools.base import Pool
 from .. import Backend
 from .block_preparer import Recipe, Survey
 from .blocks import Blocks

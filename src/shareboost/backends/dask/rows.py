@@ -17,7 +17,7 @@ from sklearn.utils.random import sample_without_replacement
 
 from ...arrays import Array
 from ...io.fingerprint import digest
-from ...pools import Pool
+from ...pools.base import Pool
 from ...rows import PartTask, Removed, Rows
 from ...shard import Block, Chosen, Shard, Wanted
 from .. import NUMPY

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...pools import Pool
-from ...pools.base import PART_BYTES
+from ...pools.base import PART_BYTES, Pool
 from ...pools.table import ANSWER_BYTES
 from ...rows import PartTask
 from ...shard import Wanted

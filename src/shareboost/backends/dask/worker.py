@@ -15,7 +15,7 @@ from ...arrays import Segments, to_float64
 from ...dataset import HeldOut, Sample
 from ...inputs import backend_of
 from ...losses import Loss
-from ...pools import Pool
+from ...pools.base import Pool
 from ...rows import Totals
 from ...shard import CURVATURE, Chosen, Shard, Wanted
 from .. import Backend

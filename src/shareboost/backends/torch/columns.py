@@ -10,12 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...arrays import cast
+from ...arrays import cast, ranges
 from ...pools.columns import Columns
 from ...pools.groups import Groups
-from ...pools.moments import Moments
-from ...pools.numbers import ranges
 from ...pools.products import Products
+from ...pools.table import Powers
 from .backend import CHUNK_EXAMPLES
 from .forms import OnDevice, SumsOnDevice
 from .memory import Memory
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ...pools.base import Pool
-    from ...pools.table import Table, Vector
+    from ...pools.table import Vector
     from .backend import TorchBackend
 
 # Examples whose products of two columns are summed in the type of the rows.
@@ -77,9 +76,6 @@ class DeviceColumns(SumsOnDevice, Columns):
     takes_sparse = True
     columns = Columns.columns
 
-    def _moments(self, table: Table) -> Moments:
-        return moments_of(*table.gathered())
-
     def encode(self, X: Any, rows: slice) -> Any:
         if not self.sparse_:
             return X[rows]
@@ -96,7 +92,7 @@ class DeviceColumns(SumsOnDevice, Columns):
         return rows.T.contiguous() if self.sparse_ else rows
 
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
-        scale = self.to_device("scale_")
+        scale = self._learned("scale_")
         if self.sparse_:
             data = data.of(part)
             values = data.entries.values()
@@ -107,7 +103,7 @@ class DeviceColumns(SumsOnDevice, Columns):
             return torch.vstack([data.times(rows, v) for v in (values, values**2)])
         if not squares:
             return summed(self.backend, rows, data, lambda some: some.to(rows.dtype))
-        pivot = self.to_device("pivot_")
+        pivot = self._learned("pivot_")
 
         def scaled(power: int, some: Tensor) -> Tensor:
             return ((some.double() - pivot) / scale).to(rows.dtype).pow_(power)
@@ -154,15 +150,6 @@ class DeviceProducts(SumsOnDevice, Products):
         if not squares:
             return self._sums(data, rows, part, lambda some: some)
         return self._squares(data, cast(rows, self.squares_dtype_), part)
-
-    def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-        first, second = stats.chunk(2)
-        ratio = np.where(self.usable_[part], self._sizes(part) / self.scale_[part], 1.0)
-        factor = self.backend.asarray(ratio)
-        return first * factor, second * factor**2
-
-    def _largest(self, X: Tensor) -> Vector:
-        return largest_magnitudes(X)
 
     def _moments(self, X: Tensor, share: Vector, part: slice) -> tuple[Vector, Vector]:
         first, second = self._squares(X, self.backend.asarray(share)[None], part)
@@ -239,35 +226,33 @@ def largest_magnitudes(X: Tensor) -> Vector:
     return torch.maximum(-low.double(), high.double()).cpu().numpy()
 
 
-def moments_of(X: Tensor, weight: Vector) -> Moments:
-    """Return the weighted moments of the columns, as ``pools.moments`` tells of NumPy's."""
-    share = torch.as_tensor(weight, device=X.device)
-    found = _sparse_moments(X, share) if is_sparse(X) else _dense_moments(X, share)
-    return Moments(*(values.cpu().numpy() for values in found))
-
-
-def _dense_moments(X: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
-    """Return the moments by sums about the row of largest weight, in units of the range."""
-    low, high = (values.double() for values in torch.aminmax(X, dim=0))
-    pivot, unit = X[int(weight.argmax())].double(), _half_range(low, high)
+def powers(X: Tensor, weight: Vector) -> Powers:
+    """Return the powers of the columns of a block, as ``pools.table`` tells of NumPy's."""
+    mass, total = torch.as_tensor(weight, device=X.device), float(weight.sum())
+    if is_sparse(X):
+        low, high, mean, second = (values.cpu().numpy() for values in _sparse_powers(X, mass))
+        return Powers(low, high, mean, total, np.zeros_like(mean), second, total)
+    ends = [values.double() for values in torch.aminmax(X, dim=0)]
+    heaviest = int(np.argmax(weight))
+    pivot, unit = X[heaviest].double(), _half_range(*ends)
     parts: list[Tensor] = []
 
     def add(some: slice) -> None:
         chunk = (X[some].double() - pivot).div_(unit)
-        first = weight[some] @ chunk
-        parts.append(torch.stack([first, weight[some] @ chunk.square_()]))
+        first = mass[some] @ chunk
+        parts.append(torch.stack([first, mass[some] @ chunk.square_()]))
 
     Memory(X.device).chunks(len(X), 3 * 8 * X[:1].numel(), add, "the moments of X")
-    mean, square = torch.stack(parts).sum(dim=0) / weight.sum()
-    deviation = (square - mean**2).clamp(min=0.0).sqrt()
-    return low, high, pivot + mean * unit, deviation * unit
+    wanted = *ends, pivot, *torch.stack(parts).sum(dim=0)
+    low, high, middle, first, second = (values.cpu().numpy() for values in wanted)
+    return Powers(low, high, middle, float(weight[heaviest]), first, second, total)
 
 
-def _sparse_moments(X: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
-    """Return the moments of compressed rows, zeros counted."""
+def _sparse_powers(X: Tensor, mass: Tensor) -> tuple[Tensor, ...]:
+    """Return extremes, means, and squares about these, of compressed rows, zeros counted."""
     columns = by_columns(X)
     values, lengths = columns.values().double(), columns.ccol_indices().diff()
-    share = weight[columns.row_indices()] / weight.sum()
+    own, total = mass[columns.row_indices()], mass.sum()
 
     def of_columns(numbers: Tensor, how: str = "sum", initial: float | None = 0.0) -> Tensor:
         return torch.segment_reduce(numbers, how, lengths=lengths, unsafe=True, initial=initial)
@@ -279,12 +264,11 @@ def _sparse_moments(X: Tensor, weight: Tensor) -> tuple[Tensor, ...]:
     high = torch.where(full, high, high.clamp(min=0.0))
     unit = _half_range(low, high)
     scaled = values / torch.repeat_interleave(unit, lengths)
-    mean = of_columns(share * scaled)
+    mean = of_columns(own * scaled) / total
     about = scaled - torch.repeat_interleave(mean, lengths)
     # The entries that are not stored lie a mean away from it.
-    absent = (1.0 - of_columns(share)).clamp(min=0.0)
-    variance = of_columns(share * about**2) + absent * mean**2
-    return low, high, mean * unit, variance.sqrt() * unit
+    absent = (total - of_columns(own)).clamp(min=0.0)
+    return low, high, mean * unit, of_columns(own * about**2) + absent * mean**2
 
 
 def _half_range(low: Tensor, high: Tensor) -> Tensor:

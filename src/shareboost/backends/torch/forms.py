@@ -83,8 +83,7 @@ class OnDevice:
             self._held[name] = self.backend.asarray(make())
         return self._held[name]
 
-    def to_device(self, name: str) -> Tensor:
-        """Return what ``fit`` set under that name, NumPy's numbers, as a tensor of the device."""
+    def _learned(self, name: str) -> Tensor:
         return self.held(name, partial(getattr, self, name))
 
 
@@ -99,9 +98,6 @@ class SumsOnDevice(OnDevice):
         self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
     ) -> Any:
         return added(out, self.sums(data, rows, part, squares))
-
-    def correlations(self, stats: Any, part: slice) -> Any:
-        return stats / self.to_device("scale_")[part]
 
     def columns(self: Any, data: Any, atom: int) -> Any:
         return self.backend.columns(self.features([atom]), getattr(data, "source", data)).T

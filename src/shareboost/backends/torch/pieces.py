@@ -8,9 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ...pools.piece_features import Coordinates
 from ...pools.pieces import Pieces
-from .columns import largest_magnitudes, moments_of
 from .forms import SumsOnDevice, padded
 from .kernels import fused
 
@@ -47,21 +45,6 @@ class DevicePieces(SumsOnDevice, Pieces):
     all centres do not fit the free memory, rows are sorted anew in every round, some centres
     at a time.
     """
-
-    correlations = Pieces.correlations
-
-    def _largest(self, X: Tensor) -> Vector:
-        return largest_magnitudes(X)
-
-    def _located(self, X: Tensor, share: Vector) -> Tensor:
-        _, _, mean, deviation = moments_of(X, share)
-        largest = float(deviation.max())
-        if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
-            self.coordinates_ = Coordinates(mean, float(np.abs(mean).max()) or 1.0)
-        else:
-            unit = largest * float(np.sqrt(np.mean((deviation / largest) ** 2)))
-            self.coordinates_ = Coordinates(mean, unit)
-        return self._points(X)
 
     def _points(self, X: Tensor) -> Tensor:
         """Return the rows in coordinates, in float32, (n, p)."""
@@ -141,7 +124,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         """Return the tiles of the shells around some centres."""
         sizes = np.diff(self.starts_)
         height = tile_rows(LARGEST_SHARE * len(points) * len(sizes) / self.n_atoms_)
-        distances = squared_distances(points[:-1, :-1], self.to_device("centres_")[centres])
+        distances = squared_distances(points[:-1, :-1], self._learned("centres_")[centres])
         n_radii = self.backend.asarray(sizes[centres])
         radii = self.held("radii", lambda: padded(self.squared_radii_, sizes, np.inf))
         return tiled(distances, radii[centres], n_radii, height)
@@ -193,8 +176,8 @@ class DevicePieces(SumsOnDevice, Pieces):
         sums along the radii of the powers of both give those of all pieces.
         """
         power, times = self._power(squares), 1 + squares
-        scale = self.to_device("piece_scale_")[part]
-        radii = self.to_device("squared_radii_")[part].double()
+        scale = self._learned("piece_scale_")[part]
+        radii = self._learned("squared_radii_")[part].double()
         units = stats.new_ones(stats.shape[2])
         if self.form != "smooth":
             units[:-1] = self.coordinates_.unit

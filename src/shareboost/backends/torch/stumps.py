@@ -138,11 +138,8 @@ class DeviceStumps(SumsOnDevice, Stumps):
         bins[edges[:-1]] = up_to[edges[:-1]]
         return torch.vstack([bins, total]) if self.stored_ else bins
 
-    def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        return self._below(stats, part) / self.to_device("scale_")[part]
-
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-        mostly, scale = self.to_device("mostly_one_")[part], self.to_device("scale_")[part]
+        mostly, scale = self._learned("mostly_one_")[part], self._learned("scale_")[part]
         first = int(self._bin_edges(*self._columns_of(part))[1])
         total = stats[:first].sum(dim=0)[:, None]  # as of any column
         sums = (self._below(stats, part) - torch.where(mostly, total, 0.0)) / scale

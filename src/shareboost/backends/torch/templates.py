@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import torch
 from torch import Tensor
 
+from ...arrays import ranges
 from ...kernels import MIDDLE
-from ...pools.numbers import ranges
 from ...pools.patches import as_images
 from ...pools.templates import Templates
 from .forms import SumsOnDevice
@@ -67,23 +67,6 @@ class DeviceTemplates(SumsOnDevice, Templates):
         sums[0, :, -1] = total
         return sums
 
-    def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        low, step, ratio = self._codes_of(part)
-        return stats[0, :, :-1] * (step * ratio) + stats[0, :, -1:] * (low * ratio)
-
-    def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-        low, step, ratio = self._codes_of(part)
-        first, second = stats[0, :, :-1] * (step * ratio), stats[1, :, :-1] * (step * ratio) ** 2
-        if self.centred_:
-            return first, second
-        middle, total = (low + float(MIDDLE) * step) * ratio, stats[0, :, -1:]
-        return first + middle * total, second + middle * (2.0 * first + middle * total)
-
-    def _codes_of(self, part: slice) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the lowest value and the step of the codes, and the unit of scaled columns."""
-        low, step, scale = (self.to_device(name)[part] for name in ("low_", "step_", "scale_"))
-        return low, step, self.unit_ / scale
-
     def _of_codes(self, codes: Tensor, rows: Tensor, squares: bool) -> Tensor:
         """Return the sums of rows times codes about the middle, (1, k, atoms).
 
@@ -117,7 +100,7 @@ class DeviceTemplates(SumsOnDevice, Templates):
     def _coded(self, X: Tensor, part: slice) -> Tensor:
         """Return the codes of some images for a part, (atoms of the part, n)."""
         values = self._part_values(as_images(X, slice(None), self.image_shape_, self.unit_), part)
-        low, step = self.to_device("low_")[part], self.to_device("step_")[part]
+        low, step = self._learned("low_")[part], self._learned("step_")[part]
         codes = (values - low).div_(step).add_(0.5).clamp_(0.0, 255.0)
         return codes.floor_().sub_(MIDDLE).to(torch.int8).T
 
