@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import pandas_for
 from ..dataset import Sample, checked_sample
-from ..model_path import ModelPath, fitted_attributes
+from ..model import ModelPath, fitted_attributes
 from ..path import StopReason
 from ..pools import new_pool
 from ..pools.base import Pool
