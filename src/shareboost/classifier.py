@@ -25,8 +25,7 @@ from .losses import LogisticLoss
 from .model import fitted_attributes
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
-from .pools import POOLS, Pool
-from .pools.by_name import new_pool
+from .pools import POOLS, Pool, as_published, new_pool
 from .predictor import Predictor
 from .progress import FitCallbacks, RoundsBar, progress_bars
 from .selection.constraints import GROUP_CHOICES
@@ -384,7 +383,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         exact = {"tol": 1e-6, "refit_tol": 1e-5, "max_iter": 100_000}
         fixed = {"rule": "gradient", "alpha": 0.0, "margin": 1.0, "fit_intercept": False}
         parameters = {**fixed, **exact, **parameters}
-        return cls(n_features, pool=new_pool(pool).as_published(), solver=solver, **parameters)
+        return cls(n_features, pool=as_published(pool), solver=solver, **parameters)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(

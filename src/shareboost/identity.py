@@ -17,8 +17,7 @@ from sklearn.base import BaseEstimator
 
 from .path import Path, PathOfOne
 from .penalties import PENALTIES
-from .pools import Pool
-from .pools.by_name import new_pool
+from .pools import Pool, new_pool
 from .selection.pricing import ROUNDING
 
 if TYPE_CHECKING:

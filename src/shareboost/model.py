@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .input_columns import columns_read
-from .pools import ColumnFeatures, Features
+from .pools.columns import ColumnFeatures
+from .pools.features import Features
 
 # Columns of about this many bytes are computed at a time, and rows of at least so many: what a
 # step leaves is then still in a cache when the next one comes.

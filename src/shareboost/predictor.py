@@ -16,15 +16,14 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .arrays import labelled
+from .arrays import dense, labelled, to_float64
 from .feature_selector import FeatureSelector
 from .input_columns import NumberedNames, columns_kept, places_among
 from .inputs import backend_of, input_of
 from .model import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
 from .path import alone
-from .pools import Columns, GroupFeatures, Groups
-from .pools.by_name import WithPool, known_pool, takes_nan
+from .pools import Columns, GroupFeatures, Groups, WithPool, known_pool, takes_nan
 
 
 class Predictor(ClassifierMixin, FeatureSelector, WithPool):
@@ -271,8 +270,8 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         check_is_fitted(self)
         features, rows = self._read(X, self.path_.features)
         backend = backend_of(rows)
-        with backend.settled():
-            return backend.wide(backend.columns(features, rows))
+        with backend.deterministic():
+            return to_float64(dense(backend.columns(features, rows)))
 
     def _staged_weights(self) -> Iterator[StepWeights]:
         """Yield the weights of every model of the path, by the columns of all atoms."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..classifier import ShareBoostClassifier
 from ..cv import ShareBoostCV
-from ..pools.by_name import takes_nan
+from ..pools import takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
 from .images import TemplateOptions

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import ranges
 from ..input_columns import are_numbered
 from ..io.files import write_whole
-from ..pools.numbers import ranges
 from .plan import Plan, plan_of
 
 if TYPE_CHECKING:

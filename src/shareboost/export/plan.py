@@ -18,7 +18,7 @@ from .primitives import PRIMITIVES
 from .primitives.base import Places, Primitive
 
 if TYPE_CHECKING:
-    from ..pools import Features
+    from ..pools.features import Features
     from ..predictor import Predictor
 
 # A column whose centre is further from zero, in deviations, is read less that centre: its score

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from ..pools import Features
+    from ..pools.features import Features
 
     Picture = NDArray[np.float32]
 

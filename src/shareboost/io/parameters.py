@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from .. import penalties
 from ..penalties import Penalty
-from ..pools import KINDS, Pool
+from ..pools import KINDS
+from ..pools.base import Pool
 from .fields import Fields, checked_text, labels_from_plain, labels_to_plain
 from .text import MOST_AXES, TYPES, ModelFormatError, array_from_plain, array_to_plain, shown
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..path import Path, PathOfOne, Round, StopReason
-from ..pools import Features
+from ..pools.features import Features
 from ..solvers import Status
 from .fields import MOST_INTEGERS, Fields, any_twice, checked_text
 from .text import FLAGS, FLOATS, INTEGERS, ModelFormatError, array_from_plain, array_to_plain

@@ -52,6 +52,15 @@ class Cells(NamedTuple):
         """Number of cells but that of NaN."""
         return self.least.size - int(np.isnan(self.least[-1:]).sum())
 
+    def at(self, places: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Cells:
+        """Return some of the cells."""
+        return Cells(*(part[places] for part in self))
+
+    def joined(self, other: Cells) -> Cells:
+        """Return both cells, rising."""
+        both = Cells(*(np.concatenate(pair) for pair in zip(self, other, strict=True)))
+        return both.at(np.argsort(both.least, kind="stable"))
+
 
 class Cuts(NamedTuple):
     """Where some columns are cut, one column after the other."""
@@ -63,10 +72,20 @@ class Cuts(NamedTuple):
     above: Vector  # and beyond it
 
 
+def distinct(values: Vector, mass: Vector) -> Counted:
+    """Return the distinct ones of rising values, and the mass of each."""
+    if not values.size:
+        return Counted(values, mass)
+    # Two NaN are one value, though they are not equal.
+    new = (values[1:] != values[:-1]) & ~np.isnan(values[:-1])
+    first = np.concatenate([[0], np.flatnonzero(new) + 1])
+    return Counted(values[first], np.add.reduceat(mass, first))
+
+
 def counted(values: NDArray[Any], weight: Vector) -> Counted:
     """Return the distinct values and the weight of each."""
-    distinct, place = np.unique(values.astype(np.float64), return_inverse=True)
-    return Counted(distinct, np.bincount(place, weights=weight).astype(np.float64))
+    order = np.argsort(values)
+    return distinct(values[order].astype(np.float64), weight[order])
 
 
 def thresholds(column: Cells, max_bins: int | None) -> Vector:
@@ -124,15 +143,15 @@ def cut_sparse_columns(X: Any, weight: Vector, max_bins: int | None) -> Iterator
         column, values, mass = column[kept], values[kept], mass[kept]
         missing = np.zeros(n_columns, dtype=bool)
         missing[column[np.isnan(values)]] = True
-        found = [_cut_everywhere(column, values, mass)]
+        cuts = [_cut_everywhere(column, values, mass)]
         for j in np.flatnonzero((n_stored > 0) & ~few).tolist():
             own = cut_column(counted(*_stored_values(part, weight, total, j)).cells, max_bins)
             missing[j] = own.missing[0]
-            found.append((np.full(own.thresholds.size, j), own.thresholds, own.below, own.above))
-        column, *numbers = map(np.concatenate, zip(*found, strict=True))
+            cuts.append((np.full(own.thresholds.size, j), own.thresholds, own.below, own.above))
+        column, *numbers = map(np.concatenate, zip(*cuts, strict=True))
         order = np.argsort(column, kind="stable")
         sizes = np.bincount(column, minlength=n_columns)
-        yield Cuts(sizes, missing, *(of_all[order] for of_all in numbers))
+        yield Cuts(sizes, missing, *(own[order] for own in numbers))
 
 
 def _count_together(
@@ -160,10 +179,8 @@ def _count_together(
     # Two NaN are one value, though they are not equal.
     new[1:] = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
     new[1:] |= column[1:] != column[:-1]
-    place = np.empty(values.size, dtype=np.intp)
-    place[order] = np.cumsum(new) - 1
-    masses = np.bincount(place, weights=mass).astype(np.float64)
-    return column[new], values[new], masses
+    first = np.flatnonzero(new)
+    return column[first], values[first], np.add.reduceat(mass[order], first) if first.size else mass
 
 
 def _cut_everywhere(
@@ -173,7 +190,7 @@ def _cut_everywhere(
 
     Of each cut they are the column, the threshold and the shares below and above.
     """
-    from ..kernels.binning import sums_from_both_ends
+    from ..kernels.stumps import sums_from_both_ends
 
     edges = np.flatnonzero(np.diff(column, prepend=-1, append=-1))
     up_to, beyond = np.empty_like(mass), np.empty_like(mass)
@@ -181,12 +198,8 @@ def _cut_everywhere(
     totals = np.add.reduceat(mass, edges[:-1]) if mass.size else mass
     total = np.repeat(totals, np.diff(edges))
     cut = np.flatnonzero(column[1:] == column[:-1])  # not after the last value of a column
-    return (
-        column[cut],
-        _between(values[cut], values[cut + 1]),
-        up_to[cut] / total[cut],
-        beyond[cut] / total[cut],
-    )
+    middle = _between(values[cut], values[cut + 1])
+    return column[cut], middle, up_to[cut] / total[cut], beyond[cut] / total[cut]
 
 
 def quantiles(column: Cells, max_bins: int) -> tuple[NDArray[np.intp], float]:
@@ -234,7 +247,7 @@ def count_columns(X: Any, weight: Vector) -> Iterator[Counted]:
             for j in range(part.shape[1]):
                 yield counted(*_stored_values(part, weight, total, j))
     elif is_bytes(X.dtype):
-        from ..kernels.binning import count_bytes
+        from ..kernels.stumps import count_bytes
 
         known = byte_values(X.dtype)
         order = np.argsort(known)
@@ -244,8 +257,12 @@ def count_columns(X: Any, weight: Vector) -> Iterator[Counted]:
             held = order[own[order] > 0.0]
             yield Counted(known[held], own[held])
     else:
+        even = bool((weight == weight[:1]).all())
         for j in range(X.shape[1]):
-            yield counted(X[:, j], weight)
+            values = X[:, j].astype(np.float64)
+            if even:  # a sort is several times faster than that of places
+                values.sort()
+            yield distinct(values, weight) if even else counted(values, weight)
 
 
 def is_bytes(dtype: np.dtype[Any]) -> bool:

@@ -18,8 +18,9 @@ from ..arrays import pandas_for
 from ..dataset import Sample, checked_sample
 from ..model import ModelPath, fitted_attributes
 from ..path import Path, StopReason, round_of
-from ..pools import Features, Pool
-from ..pools.by_name import new_pool
+from ..pools import new_pool
+from ..pools.base import Pool
+from ..pools.features import Features
 from ..predictor import Predictor
 from ..progress import RoundsBar, progress_bars
 from ..solvers import Status

@@ -13,7 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import Labels
 from ..path import StopReason
-from ..pools import Pool, Stumps
+from ..pools.base import Pool
+from ..pools.stumps import Stumps
 from ..rows import ByAtom, Rows, Totals
 from ..shard import RESIDUAL
 from .base import Engine, Matrix, Rival, RivalStep, Vector

@@ -15,7 +15,7 @@ from ..classifier import ShareBoostClassifier
 from ..losses import BinaryLogisticLoss, Labels
 from ..path import Round, StopReason
 from ..penalties import PENALTIES, Penalty
-from ..pools import Pool
+from ..pools.base import Pool, rounding_of
 from ..rows import Rows
 from ..selection.pricing import Terms
 from ..selection.rules import Choice, Selector, tied_with_best
@@ -124,7 +124,7 @@ class OvrPath(Engine):
             self.stop_reason = StopReason.NO_GAIN if gainless else StopReason.EXHAUSTED
             return None
         if self.rival.spend == "largest":
-            q = int(tied_with_best(scores, self.pool.rounding)[0])
+            q = int(tied_with_best(scores, rounding_of(self.pool))[0])
         else:
             after = np.roll(np.arange(self.n_classes), -1 - step.details["class"])
             q = int(after[scores[after] > -np.inf][0])

@@ -1,4 +1,4 @@
-"""Products of few rows, one a class, with large matrices.
+"""Products of few rows, one a class, with large matrices, dense and sparse.
 
 BLAS first copies a matrix into an order of its own, which pays where many rows share the copy.
 A number loaded here serves several rows straight away, from the registers.
@@ -9,11 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiled import compiled
-
-Array = NDArray[Any]
+from . import WIDTH
+from .compiled import Array, compiled
 
 # Sums may be taken in any order; infinities and NaN stay what they are.
 ANY_ORDER = {"reassoc", "contract", "nsz", "arcp"}
@@ -61,17 +59,8 @@ def add_product(rows: Array, data: Array, out: Array) -> None:
 
 
 @compiled(fastmath=ANY_ORDER)
-def _eight(row: Array, i: int) -> Any:
-    return (
-        row[i],
-        row[i + 1],
-        row[i + 2],
-        row[i + 3],
-        row[i + 4],
-        row[i + 5],
-        row[i + 6],
-        row[i + 7],
-    )
+def _eight(r: Array, i: int) -> Any:
+    return r[i], r[i + 1], r[i + 2], r[i + 3], r[i + 4], r[i + 5], r[i + 6], r[i + 7]
 
 
 @compiled(fastmath=ANY_ORDER)
@@ -126,3 +115,35 @@ def _add_four(out: Array, q: int, j: int, sums: Any) -> None:
     if q < out.shape[0]:
         for i in range(min(4, out.shape[1] - j)):
             out[q, j + i] += sums[i]
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"})
+def add_sparse_product(
+    values: Array, examples: Array, pointers: Array, rows: Array, tag: tuple[int, ...], out: Array
+) -> None:
+    """Add the sums of ``rows[example] * value`` over the entries of each column to out.
+
+    values and examples (stored,), of column j from ``pointers[j]`` to ``pointers[j + 1]``; rows
+    (n, width), in whose type those of one call are added; out (columns, k), float64.
+    """
+    k = len(tag) if len(tag) > 0 else out.shape[1]
+    width = -(-k // WIDTH) * WIDTH
+    sums = np.empty(width, dtype=rows.dtype)
+    for j in range(out.shape[0]):
+        start, stop = np.intp(pointers[j]), np.intp(pointers[j + 1])
+        in_fours = stop - (stop - start) % 4
+        sums[:] = 0
+        for place in range(start, in_fours, 4):
+            # A sum is loaded and stored once for four entries.
+            v0, v1 = values[place], values[place + 1]
+            v2, v3 = values[place + 2], values[place + 3]
+            r0, r1 = rows[examples[place]], rows[examples[place + 1]]
+            r2, r3 = rows[examples[place + 2]], rows[examples[place + 3]]
+            for q in range(width):
+                sums[q] += (v0 * r0[q] + v1 * r1[q]) + (v2 * r2[q] + v3 * r3[q])
+        for place in range(in_fours, stop):
+            value, row = values[place], rows[examples[place]]
+            for q in range(width):
+                sums[q] += value * row[q]
+        for q in range(k):
+            out[j, q] += sums[q]

@@ -1,24 +1,22 @@
-"""How well stumps split the signs of sets of classes that share them.
+"""The kernels of the rivals: stumps that classes share (JointBoost), projections (mixed norms).
 
-With w and s the sums, over the classes of a set and the examples for which a stump is 1, of
-weights and of weights times signs, and T and ``mean * T`` those over all examples, the stump
-explains ``T * split`` of the signs beyond their mean,
+How well does a stump split the signs of a set of classes that share it? With w and s the sums, over
+the classes of the set and the examples for which the stump is 1, of weights and of weights times
+signs, and T and ``mean * T`` those over all examples, the stump explains ``T * split`` of the signs
+beyond their mean,
 
     split = (s - mean w)^2 / (w (T - w)).
 
-A side lighter than a ``floor`` counts as that: its sums are rounding.
+A side lighter than a ``floor`` counts as that: its sums are rounding. Throughout, weight and signed
+(k, atoms) are the sums of each class; set_weight and set_signed (atoms,) those of a set; totals,
+means and floors have an entry for each class or set asked about.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiled import compiled
-
-Array = NDArray[Any]
+from .compiled import Array, compiled
 
 # Stumps a chunk, a power of two: their sums stay in the nearest cache, and about those of one
 # column are ruled out together.
@@ -33,11 +31,7 @@ CHUNK = 256
 def best_alone(
     weight: Array, signed: Array, totals: Array, means: Array, floors: Array, out: Array
 ) -> None:
-    """Write the best split of any stump of each chunk for each class alone.
-
-    weight and signed (k, atoms), the sums of each class; totals, means and floors (k,); out
-    (k, chunks).
-    """
+    """Write the best split of any stump of each chunk for each class alone; out (k, chunks)."""
     found = np.empty(CHUNK)
     for chunk in range(out.shape[1]):
         start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, weight.shape[1])
@@ -91,9 +85,8 @@ def best_with_each(
 ) -> None:
     """Write the best split of any stump for a set with one more class, for each of them.
 
-    weight and signed (k, atoms), the sums of each class; set_weight and set_signed (atoms,),
-    those of the set; classes (c,), which to add; totals, means and floors (c,), of the set
-    with that class; wanted (c, chunks), where to look; out (c,), 0 where nowhere.
+    classes (c,), which to add; totals, means and floors (c,), of the set with that class; wanted
+    (c, chunks), where to look; out (c,), 0 where nowhere.
     """
     found = np.empty(CHUNK)
     out[:] = 0.0
@@ -116,8 +109,7 @@ def best_of_every_set(
 ) -> None:
     """Write the best split of any stump for every set of classes.
 
-    weight and signed (k, atoms), the sums of each class; totals, means, floors and out
-    (2^k,): class q is in set m where bit q of m is 1.
+    totals, means, floors and out (2^k,): class q is in set m where bit q of m is 1.
 
     Sets come in the order of their numbers. The sums of one are its lowest class's own and
     those of its other classes, which were the last with their lowest class: an addition a
@@ -180,3 +172,47 @@ def _lowest(m: int, k: int) -> int:
     while low < k and not (m >> low) & 1:
         low += 1
     return low
+
+
+@compiled()
+def l1_thresholds(values: Array, edges: Array, radii: Array, out: Array) -> None:
+    """Write what the entries of each group shrink by when it is projected on the l1 ball.
+
+    values (n,), of group j from ``edges[j]`` to ``edges[j + 1]``; radii and out (groups,). The
+    threshold is the number theta >= 0 with ``sum(max(|v| - theta, 0)) = radius``, and 0 inside
+    the ball.
+    Michelot's algorithm: entries at or below the threshold of those that are left drop out
+    until none does, which takes as many passes as entries at most and few in fact.
+    """
+    for j in range(edges.size - 1):
+        total = 0.0
+        for i in range(edges[j], edges[j + 1]):
+            total += abs(values[i])
+        radius = radii[j]
+        if total <= radius:
+            out[j] = 0.0
+            continue
+        count = edges[j + 1] - edges[j]
+        theta = (total - radius) / count
+        while True:
+            left, kept = 0.0, 0
+            for i in range(edges[j], edges[j + 1]):
+                size = abs(values[i])
+                if size > theta:
+                    left += size
+                    kept += 1
+            if kept == count or kept == 0:
+                break
+            count = kept
+            # It rises in exact numbers; rounding must not turn it back.
+            theta = max(theta, (left - radius) / count)
+        out[j] = theta
+
+
+@compiled()
+def clip_groups(values: Array, edges: Array, caps: Array) -> None:
+    """Clip the entries of each group to its cap, in place."""
+    for j in range(edges.size - 1):
+        cap = caps[j]
+        for i in range(edges[j], edges[j + 1]):
+            values[i] = min(max(values[i], -cap), cap)
