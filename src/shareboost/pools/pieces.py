@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
@@ -34,7 +35,7 @@ from .features import (
     namespace,
 )
 from .patches import cluster
-from .table import Table, Vector, chunks, largest_magnitudes, powers
+from .table import Table, Vector, chunks, joined_powers, largest_magnitudes, powers
 from .thresholds import digits_apart
 
 Singles = NDArray[np.float32]
@@ -64,7 +65,9 @@ class Coordinates(NamedTuple):
 
 def coordinates_of(X: Any, share: Vector) -> Coordinates:
     """Return coordinates about the weighted mean, in units of the root mean variance."""
-    _, _, mean, deviation = powers(X, share).moments
+    # Of sparse rows written out, so that both kinds of rows have the same coordinates.
+    parts = (powers(dense(X[rows]), share[rows]) for rows in chunks(X))
+    _, _, mean, deviation = reduce(joined_powers, parts).moments
     largest = float(deviation.max())
     if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
         return Coordinates(mean, float(np.abs(mean).max()) or 1.0)
