@@ -33,9 +33,11 @@ test-random: .venv/installed-test
 	$(PYTEST) $(PARALLEL) $(RANDOM) -m "not slow and not quiet"
 	$(PYTEST) $(RANDOM) -m "quiet and not slow"
 
-# Fits, pools and tables with the oldest versions that are allowed, in an environment of their own.
+# Fits, pools and tables with the oldest versions that are allowed, in an environment of their own,
+# which has no Dask: test_own_pool.py needs it.
 OLDEST := tests/test_classifier.py tests/test_input.py tests/test_threads.py tests/kernels \
-	tests/pools tests/command/tables tests/command/test_fit.py tests/command/test_predict.py
+	tests/pools --ignore tests/pools/test_own_pool.py tests/cli/tables tests/cli/test_fit.py \
+	tests/cli/test_predict.py
 
 test-oldest: export NUMBA_CACHE_DIR := $(abspath .venv/oldest/cache)
 test-oldest: .venv/installed-oldest

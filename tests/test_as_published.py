@@ -32,7 +32,7 @@ POOLS = {
     "stumps": Stumps(),
     "products": Products(squares=True, linear=True),
     "pieces": Pieces(5, 3),
-    "templates": Templates(4, patch_size=2, masks=2, sigma=1.0, min_deviation=0.0),
+    "templates": Templates(4, patch_size=2, masks=2, sigma=1.0),
     "union": Union([Columns(), Stumps(), Products(), Pieces(3, 2)]),
 }
 

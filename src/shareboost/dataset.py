@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_array, column_or_1d
 
+from .identity import digest
 from .inputs import input_of, on_host, rows_of
-from .io.fingerprint import digest
 from .rows import Chosen, Rows
 from .validation import (
     checked_weights,
@@ -114,7 +114,7 @@ class CheckedSample(NamedTuple, Generic[Estimator]):
     checked: Estimator  # a copy, which knows the number and names of columns
     classes: NDArray[Any]
     names: Sequence[str]  # of X's columns
-    sample: Any  # Sample, or SpreadSample: weighted by class too; some weights may be zero
+    sample: Any  # Sample, or DaskDataset: weighted by class too; some weights may be zero
 
 
 def checked_sample(

@@ -28,7 +28,7 @@ from .pools.columns import ColumnFeatures
 from .pools.features import Features
 
 if TYPE_CHECKING:
-    from .model_path import ModelPath
+    from .model import ModelPath
 
 
 def _selects_columns(model: FeatureSelector) -> bool:

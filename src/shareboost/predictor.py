@@ -19,9 +19,9 @@ from .arrays import labelled
 from .feature_selector import FeatureSelector
 from .input_columns import NumberedNames, columns_kept, places_among
 from .inputs import backend_of, input_of
-from .model_path import fitted_attributes
+from .model import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
-from .path_of_one import alone
+from .path import alone
 from .pools import Columns, GroupFeatures, Groups, WithPool, known_pool, takes_nan
 
 

@@ -13,7 +13,7 @@ from sklearn.callback import CallbackSupportMixin
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from .model_path import Step
+    from .model import Step
 
 Item = TypeVar("Item")
 

@@ -52,7 +52,6 @@ class Removed(NamedTuple):
     chosen: Chosen
     columns: list[Array]  # of each block
     gram: Any
-    near: Removed | None = None  # of the rows near
 
 
 class Evaluated(NamedTuple):
@@ -98,9 +97,6 @@ class Rows:
     def placement(self) -> Any:
         """How a cluster is used; None where the rows are here."""
         return None
-
-    # Some of the rows at hand, with the same atoms chosen, where to evaluate all of them is dear.
-    near: Rows | None = None
 
     def __init__(
         self,

@@ -22,8 +22,7 @@ from shareboost.export.literals import integers
 from shareboost.export.primitives import PRIMITIVES, Primitive
 from shareboost.export.primitives.base import Call, CodeBytes, most_in_range, weighted
 from shareboost.io import features, file_schema
-from shareboost.io.reader import model_of
-from shareboost.io.writer import content_of
+from shareboost.io.model_file import content_of, model_of
 from shareboost.pools import Features
 from shareboost.pools.features import INPUTS, Ids, Integers, namespace, taken
 

@@ -10,7 +10,7 @@ from model_files import assert_same_answers, changed, document_of, file_of
 
 from shareboost import ShareBoostClassifier, load_model
 from shareboost.io import ModelFormatError, file_schema
-from shareboost.io.reader import model_of
+from shareboost.io.model_file import model_of
 from shareboost.penalties import SmoothL1
 from shareboost.pools import Pieces, Products
 from shareboost.rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier

@@ -3,12 +3,12 @@ import pytest
 
 from shareboost.path import StopReason
 from shareboost.pools import ColumnFeatures
-from shareboost.rivals.base import RivalPath, StoredStep
+from shareboost.rivals.base import RivalPath, RivalStep
 
 
 def step(atoms, alpha):
     W = np.arange(2.0 * (1 + len(atoms))).reshape(2, -1) + alpha
-    return StoredStep(tuple(atoms), W, alpha, 1.0 - alpha, 3, {"alpha": alpha})
+    return RivalStep(tuple(atoms), W, alpha, 1.0 - alpha, 3, {"alpha": alpha})
 
 
 @pytest.fixture

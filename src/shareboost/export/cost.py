@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import pandas_for
-from ..path_of_one import PathOfOne
+from ..path import PathOfOne
 from ..progress import track
 from ..validation import one_of
 from .c.layout import Layout, layout_of

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 from ..arrays import pandas_for
 from ..input_columns import columns_read
 from ..inputs import input_of, on_host
-from ..model_path import ModelPath
+from ..model import ModelPath
 from ..predictor import Predictor
 from ..validation import check_labels_of_one_type, is_number, sample_weights
 

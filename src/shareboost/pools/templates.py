@@ -201,7 +201,7 @@ class Templates(Pool):
     """
 
     slow_columns = True
-    published: ClassVar[dict[str, Any]] = {"scale": "none"}
+    published: ClassVar[dict[str, Any]] = {"scale": "none", "min_deviation": 0.0}
 
     def __init__(
         self,

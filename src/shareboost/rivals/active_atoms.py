@@ -11,16 +11,14 @@ from ..losses import Loss
 from ..pools.base import Pool, out_of_range, rounding_of
 from ..pools.templates import Templates
 from ..pools.union import Union
-from ..rows import Block, ByAtom, Rows, Totals
+from ..rows import ByAtom, Rows, Totals
 from ..shard import RESIDUAL
 from .column_cache import HeldColumns, LossOnColumns, Matrix, Point, Vector
 from .proximal import Norm, Penalised, Solution, minimise
 
-# Columns of atoms that an alpha may need are held up to so many bytes; what that leaves out is
-# found by the pass over all atoms that ends every alpha.
-HELD_BYTES = 1 << 28
-# And no more than so many at a time join those held: a long step down has the rule leave none out.
-MOST_TO_HOLD = 1000
+# Columns that an alpha may need are held up to so many bytes, and so many more atoms at
+# a time; what that leaves out is found by the pass over all atoms that ends every alpha.
+HELD_BYTES, MOST_TO_HOLD = 1 << 28, 1000
 # At least so many atoms join at a time, or half as many as there are.
 FEWEST_TO_JOIN = 20
 # A first solution on few atoms need not be better than this share of what others lack.
@@ -49,16 +47,6 @@ class Minimum(NamedTuple):
     duals: Vector  # the dual norm of every atom's part of the gradient
 
 
-class _Sought(NamedTuple):
-    """A solution over some atoms."""
-
-    atoms: Atoms  # that it was sought over
-    solution: Solution
-    iterations: int
-    duals: Vector  # of the atoms held
-    finished: bool  # whether no atom held misses its condition
-
-
 class ActiveAtoms:
     """``L(W) + alpha * sum over atoms of price * norm(W_atom)``, and its minima.
 
@@ -68,8 +56,7 @@ class ActiveAtoms:
     most. Others, whose gradients may come to reach alpha by the sequential strong rule
     (Tibshirani et al., "Strong rules for discarding predictors in lasso-type problems",
     2012), are held ready and join where they miss their condition. At last a pass over all
-    atoms of the pool checks what the rule left out; what it wrongly left out is held ready
-    too, until nothing is missed. No atom leaves before an alpha is done, so this ends.
+    atoms of the pool finds what the rule wrongly left out, until nothing is missed.
     """
 
     def __init__(self, rows: Rows, loss: Loss, norm: Norm, tol: float, max_iter: int):
@@ -83,29 +70,19 @@ class ActiveAtoms:
         self._prices = np.ones(pool.n_atoms_) if pool.divisors_ is None else pool.divisors_
         self._open = np.ones(pool.n_atoms_, bool) if pool.usable_ is None else pool.usable_
         self._curvature = FIRST_CURVATURE
+        self._beyond = np.zeros(pool.n_atoms_)
+        for block in rows.blocks:
+            self._steps, beyond = errors_of_codes(pool, block.data, block.weight)
+            self._beyond += beyond
 
-        def errors(block: Block) -> Matrix:
-            return errors_of_codes(pool, block.data, block.weight)
-
-        errors_by_block = list(rows.map(errors, rows.blocks))
-        self._steps = errors_by_block[0][0]
-        self._beyond = sum((beyond for _, beyond in errors_by_block), np.zeros(pool.n_atoms_))
-
-    def without_atoms(self) -> Minimum:
+    def without_atoms(self, weights: Matrix | None = None) -> Minimum:
         """Return the minimum over the intercept, that of the least alpha that needs no atom.
 
         From then on the tolerance is relative to that alpha, where it is small.
         """
-        first = self._without_atoms(np.zeros((self.held.free, self.rows.n_classes)))
-        if not 0.0 < first.alpha < SMALL_ALPHA:
-            return first
-        self.tol *= first.alpha / SMALL_ALPHA
-        again = self._without_atoms(first.weights)
-        return again._replace(iterations=first.iterations + again.iterations)
-
-    def _without_atoms(self, weights: Matrix) -> Minimum:
-        solution = self._solved(NO_ATOMS, weights, 0.0, self.tol)
-        point, violation = solution.point, solution.violation
+        zeros = np.zeros((self.held.free, self.rows.n_classes))
+        solution = self._solved(NO_ATOMS, zeros if weights is None else weights, 0.0, self.tol)
+        point, iterations = solution.point, solution.iterations
         duals = self._all_duals(point)
         unsure = self._unsure(duals, point)
         low, high = (duals - unsure) / self._prices, (duals + unsure) / self._prices
@@ -114,8 +91,12 @@ class ActiveAtoms:
         self.held.hold(highest.tolist())
         duals[highest] = self._duals_on(self.held.on(highest.tolist(), self.loss), point)
         alpha = float((duals / self._prices).max(initial=0.0))
-        outcome = 0.0, violation, solution.iterations, duals
-        return Minimum(alpha, NO_ATOMS, point.weights, point.loss, *outcome)
+        if weights is None and 0.0 < alpha < SMALL_ALPHA:
+            self.tol *= alpha / SMALL_ALPHA
+            again = self.without_atoms(point.weights)
+            return again._replace(iterations=iterations + again.iterations)
+        outcome = point.loss, 0.0, solution.violation, iterations, duals
+        return Minimum(alpha, NO_ATOMS, point.weights, *outcome)
 
     def at(self, alpha: float, last: Minimum) -> Minimum:
         """Return the minimum for an alpha, sought from that for another."""
@@ -124,33 +105,36 @@ class ActiveAtoms:
         ready = self._with_affordable(last.atoms, ready, worth)
         live, weights, duals, iterations = last.atoms, last.weights, last.duals, 0
         while True:
-            sought = self._over_ready(live, weights, ready, duals[ready], alpha)
-            live, weights = sought.atoms, sought.solution.point.weights
-            iterations += sought.iterations
-            duals = self._all_duals(sought.solution.point)
-            unsure = self._unsure(duals, sought.solution.point)
-            duals[ready], unsure[ready] = sought.duals, 0.0  # which are exact
+            exact = duals[ready]
+            live, solution, exact, finished = self._over_ready(live, weights, ready, exact, alpha)
+            point, weights = solution.point, solution.point.weights
+            iterations += solution.iterations
+            duals = self._all_duals(point)
+            unsure = self._unsure(duals, point)
+            duals[ready], unsure[ready] = exact, 0.0
             missing = duals - alpha * self._prices
             wrong = self._open & (missing + unsure > self.tol)  # or may be: to look at exactly
             wrong[ready] = False
-            if not wrong.any() or not sought.finished:
+            if not wrong.any() or not finished:
                 break
             ready = self._with_affordable(ready, np.flatnonzero(wrong), missing)
         missing[live] = 0.0  # the solution's violation tells of them
-        violation = max(sought.solution.violation, float(missing.max(initial=0.0)))
+        violation = max(solution.violation, float(missing.max(initial=0.0)))
         # Without the atoms that it has no weights for.
         free, starts = self.held.free, self.held.starts(live.tolist())
         sizes = self.norm.sizes(weights[free:], starts)
         widths = np.diff(starts, append=len(weights) - free)
         kept = np.concatenate([np.ones(free, dtype=bool), np.repeat(sizes > 0.0, widths)])
-        size, loss = float(self._prices[live] @ sizes), sought.solution.point.loss
-        outcome = loss, size, violation, iterations, duals
+        outcome = point.loss, float(self._prices[live] @ sizes), violation, iterations, duals
         return Minimum(alpha, live[sizes > 0.0], weights[kept], *outcome)
 
     def _over_ready(
         self, live: Atoms, weights: Matrix, ready: Atoms, duals: Vector, alpha: float
-    ) -> _Sought:
-        """Return the solution over the atoms held ready, from weights of the live ones."""
+    ) -> tuple[Atoms, Solution, Vector, bool]:
+        """Return the solution over atoms held ready, from weights of the live ones.
+
+        Also the atoms with weights, the duals of those held, and whether the solution is exact.
+        """
         self.held.hold(ready.tolist())
         of_ready = self.held.on(ready.tolist(), self.loss)
         joined = np.isin(ready, live)
@@ -170,13 +154,12 @@ class ActiveAtoms:
             missing = duals - alpha * self._prices[ready]
             enough = tol <= self.tol and missing[~joined].max(initial=0.0) <= self.tol
             if enough or not finished:
-                return _Sought(live, solution, iterations, duals, finished)
+                return live, solution._replace(iterations=iterations), duals, finished
 
     def _solved(self, live: Atoms, weights: Matrix, alpha: float, tol: float) -> Solution:
         """Return the minimum over the live atoms, from the weights of the first of them."""
         loss = self.held.on(live.tolist(), self.loss)
-        n_weights = loss.columns[0].shape[0]
-        start = np.pad(weights, ((0, n_weights - len(weights)), (0, 0)))
+        start = np.pad(weights, ((0, len(loss.columns[0]) - len(weights)), (0, 0)))
         problem = Penalised(loss, self.norm, alpha * self._prices[live])
         solution = minimise(problem, start, tol, self.max_iter, self._curvature)
         self._curvature = solution.curvature
@@ -207,11 +190,10 @@ class ActiveAtoms:
     def _unsure(self, duals: Vector, point: Point) -> Vector:
         """Return by how much the dual norms that the pool gives may be off.
 
-        By its rounding, of the sums and of what cancels in them. Where these are of coarse
-        codes, also by the errors of the codes, which are as good as independent: in each
-        class, a deviation of ``step / sqrt(12)`` times the root of the sum of the residual's
-        squares. And by what lies beyond all codes, times the most that a residual can be:
-        its dual norm is at most twice the weight of its row.
+        By its rounding, of the sums and of what cancels in them. Also by the errors of coarse
+        codes, as good as independent: in each class, a deviation of ``step / sqrt(12)`` times the
+        root of the residual's sum of squares. And by what lies beyond all codes, times the most
+        that a residual's dual norm can be: twice the weight of its row.
         """
         total = self.rows.total_weight
         sizes = np.sum([np.abs(block).sum(axis=1) for block in point.residuals], axis=0)

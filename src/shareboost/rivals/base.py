@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,13 +16,14 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import pandas_for
 from ..dataset import Sample, checked_sample
-from ..model_path import ModelPath, Step, fitted_attributes
+from ..model import ModelPath, fitted_attributes
 from ..path import StopReason
 from ..pools import new_pool
 from ..pools.base import Pool
 from ..pools.features import Features
 from ..predictor import Predictor
 from ..progress import RoundsBar, progress_bars
+from ..solvers import Status
 from ..threads import single_threaded_blas
 
 if TYPE_CHECKING:
@@ -32,28 +33,21 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-class RivalStep(Step, Protocol):
+@dataclass(frozen=True)
+class RivalStep:
     """A model of a rival, in training units, and what else there is to tell of it."""
 
-    @property
-    def iterations(self) -> int:
-        """Iterations that it took from the step before."""
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """What the rival tells of the step, by name: columns of ``to_frame``."""
-
-
-@dataclass(frozen=True)
-class StoredStep:
-    """A step that holds its weights."""
-
-    atoms: tuple[int, ...]
-    W: Matrix  # (k, intercept + columns)
+    atoms: tuple[int, ...]  # in use, in the order of their columns
+    weights: Matrix | Callable[[], Matrix]  # W, or what makes it, of steps too many to hold it
     loss: float
     seconds: float
-    iterations: int
-    details: dict[str, Any]
+    iterations: int  # from the step before
+    details: dict[str, Any]  # columns of ``to_frame``
+
+    @property
+    def W(self) -> Matrix:
+        """The weights, (k, intercept + columns)."""
+        return self.weights() if callable(self.weights) else self.weights
 
     @property
     def cost(self) -> float:
@@ -63,11 +57,7 @@ class StoredStep:
 
 @dataclass(repr=False)
 class RivalPath(ModelPath):
-    """Every step of one run of a rival.
-
-    A step need not use one feature more than the step before: it may use as many, or
-    several more, or fewer.
-    """
+    """Every step of one run of a rival, each of more features than before, as many or fewer."""
 
     features: Features
     intercept: bool
@@ -150,7 +140,7 @@ class Engine(ABC):
         self.sample = sample
         self.pool = pool
         self.n_classes = n_classes
-        self.intercept: bool = rival._centred()  # whether W has it as its first column
+        self.intercept: bool = rival.fit_intercept  # whether W has it as its first column
         # The centres and scales that the columns of each atom in use were trained in.
         self.units: dict[int, tuple[Vector, Vector]] = {}
 
@@ -180,18 +170,12 @@ class Rival(Predictor):
     _engine: ClassVar[type[Engine]]
 
     path_: RivalPath
+    fit_intercept: bool
     verbose: int
 
     def _new_pool(self) -> Pool:
         """Return the candidates, unfitted."""
         return new_pool(self.pool)
-
-    def _check(self, n_classes: int) -> None:
-        """Raise where the parameters do not suit the data."""
-
-    def _centred(self) -> bool:
-        """Return whether there is an intercept, so that columns are trained on about their mean."""
-        return bool(getattr(self, "fit_intercept", False))
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -200,23 +184,20 @@ class Rival(Predictor):
         Parameters
         ----------
         X : array, sparse matrix or frame of shape (n_samples, n_features_in)
-            Real or integer numbers; NaN where stumps are the candidates.
+            Numbers; NaN where stumps are the candidates.
         y : array-like of shape (n_samples,)
             Labels of at least two classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Non-negative weights, of which only the ratios count. A weight of zero equals
-            leaving the row out, except that ``classes_`` still holds its label.
+            Non-negative weights, of which only the ratios count.
 
         Returns
         -------
         self
-            A fit that fails leaves an earlier fit as it was. A fit that is interrupted
-            (Ctrl-C) raises ``KeyboardInterrupt`` and leaves the finished steps, or an earlier
-            fit where none beyond the intercept is finished.
+            A fit that fails leaves an earlier fit as it was. One that is interrupted (Ctrl-C)
+            raises ``KeyboardInterrupt`` and leaves the finished steps, if any has a feature.
         """
         pool = self._new_pool()
         checked, classes, names, rows = checked_sample(self, X, y, sample_weight, pool.allows_nan)
-        self._check(classes.size)
         sample = rows.weighted
         done: list[RivalStep] = []
 
@@ -226,7 +207,7 @@ class Rival(Predictor):
 
         with progress_bars(bool(self.verbose)):
             with single_threaded_blas:  # whose sums depend on its threads
-                pool.fit(sample.X, sample.weight, centred=self._centred())
+                pool.fit(sample.X, sample.weight, centred=self.fit_intercept)
             engine = self._engine(self, sample, pool, classes.size)
             bar = RoundsBar(engine.n_steps, 0)
             try:
@@ -245,6 +226,11 @@ class Rival(Predictor):
         return self
 
 
-def and_others(late: Sequence[Any]) -> str:
-    """Return a sentence on those before the last that ended late too, with a space before it."""
-    return f" So did {len(late) - 1} others." if late[1:] else ""
+def ended_late(refit: str, late: Sequence[Status]) -> str:
+    """Return a sentence on the last of some refits that ended above their tolerance."""
+    last = late[-1]
+    others = f" So did {len(late) - 1} others." if late[1:] else ""
+    return (
+        f"{refit} ended with a gradient of {last.gradient:.2g} where {last.tolerance:.2g} was "
+        f"asked for.{others} {last.advice}"
+    )

@@ -17,93 +17,49 @@ Places = NDArray[np.intp]
 
 
 class HeldColumns:
-    """The columns of some atoms on all rows, scaled and, with an intercept, centred.
-
-    A constant column comes before them where there is an intercept.
-    """
+    """The columns of some atoms on all rows, scaled and, with an intercept, centred."""
 
     def __init__(self, rows: Rows):
         self.rows = rows
+        self.free = int(rows.intercept)  # constant columns, before those of the atoms
+        self.bytes_a_column = 8 * sum(block.y.size for block in rows.blocks)
         self.units: dict[int, tuple[Vector, Vector]] = {}  # centres and scales, of all met so far
-        self.free = int(rows.intercept)
-        self._columns = [np.ones((self.free, block.y.size)) for block in rows.blocks]
-        self._places: dict[int, Places] = {}  # of the atoms' columns
-        self._widths: dict[int, int] = {}  # of all atoms that were asked for
-
-    @property
-    def bytes_a_column(self) -> int:
-        """What a column takes."""
-        return 8 * sum(block.y.size for block in self.rows.blocks)
+        self._columns: dict[int, list[Matrix]] = {}  # of each atom, (columns, n) of each block
 
     def widths(self, atoms: Sequence[int]) -> list[int]:
         """Return the number of columns of each atom, held or not."""
-        for atom in atoms:
-            if atom not in self._widths:
-                self._widths[atom] = self.rows.pool.scales(atom).size
-        return [self._widths[atom] for atom in atoms]
+        return [self.rows.pool.scales(atom).size for atom in atoms]
 
     def starts(self, atoms: Sequence[int]) -> Places:
         """Return where the weights of each atom start, after the intercept's."""
         return np.cumsum([0, *self.widths(atoms)])[:-1].astype(np.intp)
 
     def hold(self, atoms: Sequence[int]) -> None:
-        """Hold these atoms and no others, in that order."""
-        places, stop = {}, self.free
-        for atom, width in zip(atoms, self.widths(atoms), strict=True):
-            start, stop = stop, stop + width
-            places[atom] = np.arange(start, stop)
-        new = [atom for atom in atoms if atom not in self._places]
-        kept = [atom for atom in atoms if atom in self._places]
-        sources, targets = self._index(kept, self._places), self._index(kept, places)
-        places_of_new = self._index(new, places)[self.free :]
-
-        def merged(pair: tuple[Matrix, Matrix]) -> Matrix:
-            old, added = pair
-            columns = np.empty((stop, old.shape[1]))
-            columns[targets] = old[sources]
-            columns[places_of_new] = added
-            return columns
-
-        pairs = zip(self._columns, self._computed(new), strict=True)
-        self._columns = list(self.rows.map(merged, pairs))
-        self._places = places
+        """Hold these atoms and no others."""
+        new = [atom for atom in atoms if atom not in self._columns]
+        kept = {atom: self._columns[atom] for atom in atoms if atom in self._columns}
+        self._columns = kept | dict(zip(new, self.rows.map(self._computed, new), strict=True))
 
     def on(self, atoms: Sequence[int], loss: Loss) -> LossOnColumns:
         """Return the average loss on the columns of some of the atoms held."""
-        columns = self._columns
-        if list(atoms) != list(self._places):
-            index = self._index(atoms, self._places)
-            columns = list(self.rows.map(lambda held: held[index], columns))
+
+        def together(place: int) -> Matrix:
+            constant = np.ones((self.free, self.rows.blocks[place].y.size))
+            return np.concatenate([constant, *(self._columns[atom][place] for atom in atoms)])
+
+        columns = list(self.rows.map(together, range(len(self.rows.blocks))))
         return LossOnColumns(self.rows, loss, columns, self.starts(atoms))
 
-    def _index(self, atoms: Sequence[int], places: dict[int, Places]) -> Places:
-        """Return the places of the constant column and of some atoms' columns."""
-        return np.concatenate([np.arange(self.free), *(places[atom] for atom in atoms)])
-
-    def _computed(self, atoms: list[int]) -> list[Matrix]:
-        """Return the columns of atoms that are not held, (columns, n) of each block."""
-        rows, pool = self.rows, self.rows.pool
-        scales = [pool.scales(atom) for atom in atoms]
-        edges = np.cumsum([0, *self.widths(atoms)])
-        ranges = list(zip(atoms, edges[:-1].tolist(), edges[1:].tolist(), strict=True))
-
-        def raw(block: Block) -> tuple[Matrix, Vector]:
-            columns = np.empty((edges[-1], block.y.size))
-            for atom, start, stop in ranges:
-                columns[start:stop] = pool.columns(block.data, atom)
-            return columns, columns @ block.weight
-
-        columns_and_sums = list(rows.map(raw, rows.blocks))
-        centers = np.zeros(edges[-1])
+    def _computed(self, atom: int) -> list[Matrix]:
+        """Return the columns of an atom, (columns, n) of each block."""
+        rows, scales = self.rows, self.rows.pool.scales(atom)
+        columns = [rows.pool.columns(b.data, atom).astype(np.float64) for b in rows.blocks]
+        centers = np.zeros(scales.size)
         if rows.intercept:
-            centers = sum((sums for _, sums in columns_and_sums), centers) / rows.total_weight
-        units = np.concatenate([np.empty(0), *scales])
-        for atom, start, stop in ranges:
-            self.units[atom] = centers[start:stop], units[start:stop]
-        for columns, _ in columns_and_sums:
-            columns -= centers[:, None]
-            columns /= units[:, None]
-        return [columns for columns, _ in columns_and_sums]
+            pairs = zip(columns, rows.blocks, strict=True)
+            centers = sum((some @ b.weight for some, b in pairs), centers) / rows.total_weight
+        self.units[atom] = centers, scales
+        return [(some - centers[:, None]) / scales[:, None] for some in columns]
 
 
 class Point(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
@@ -19,16 +19,8 @@ from ..pools.base import Pool
 from ..pools.stumps import Stumps
 from ..rows import ByAtom, Rows, Totals
 from ..shard import RESIDUAL
-from .base import Engine, Matrix, Rival, Vector
-from .class_sets import (
-    MOST_CLASSES_EXHAUSTIVE,
-    SEARCHES,
-    Part,
-    Shared,
-    Sums,
-    best_shared,
-    ratio,
-)
+from .base import Engine, Matrix, Rival, RivalStep, Vector
+from .class_sets import MOST_CLASSES_EXHAUSTIVE, SEARCHES, Part, Shared, Sums, best_shared, ratio
 
 # Weights below this, the largest being 1, have no say in any sum.
 NEGLIGIBLE = 1e-30
@@ -139,45 +131,14 @@ def _times_signs(numbers: Matrix, y: Labels) -> Matrix:
     return signed
 
 
-@dataclass(frozen=True)
-class BoostStep:
-    """The model after some rounds."""
-
-    n_classes: int
-    rounds: list[Fit]  # of the run, which steps of all lengths share
-    n_rounds: int  # how many of them are in the model
-    atoms: tuple[int, ...]  # the stumps in use, in the order of their first
-    loss: float
-    seconds: float
-
-    @property
-    def W(self) -> Matrix:
-        """The weights, (k, 1 + stumps): a run need not hold a matrix for each round."""
-        W = np.zeros((1 + len(self.atoms), self.n_classes))
-        if rounds := self.rounds[: self.n_rounds]:
-            places = {atom: place for place, atom in enumerate(self.atoms, start=1)}
-            W[0] = np.sum([fit.constants for fit in rounds], axis=0)
-            stumps = [places[fit.shared.atom] for fit in rounds]
-            np.add.at(W, stumps, [fit.slopes for fit in rounds])
-        return W.T
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """The stump of the round, the classes that share it, and the gain."""
-        if not self.n_rounds:
-            return {"atom": -1, "classes": (), "gain": np.nan}
-        fit = self.rounds[self.n_rounds - 1]
-        return {"atom": fit.shared.atom, "classes": fit.shared.classes, "gain": fit.gain}
-
-    @property
-    def cost(self) -> float:
-        """How many stumps are in use."""
-        return float(len(self.atoms))
-
-    @property
-    def iterations(self) -> int:
-        """A round is one; the start is none."""
-        return min(self.n_rounds, 1)
+def weights_after(fits: list[Fit], n_rounds: int, stumps: tuple[int, ...], k: int) -> Matrix:
+    """Return the weights after some rounds of a run, (k, 1 + stumps)."""
+    W, rounds = np.zeros((1 + len(stumps), k)), fits[:n_rounds]
+    if rounds:
+        places = {atom: place for place, atom in enumerate(stumps, start=1)}
+        W[0] = np.sum([fit.constants for fit in rounds], axis=0)
+        np.add.at(W, [places[fit.shared.atom] for fit in rounds], [fit.slopes for fit in rounds])
+    return W.T
 
 
 class GentleBoost(Engine):
@@ -189,18 +150,31 @@ class GentleBoost(Engine):
 
     rival: JointBoostClassifier
 
-    def steps(self) -> Iterator[BoostStep]:
+    def steps(self) -> Iterator[RivalStep]:
         """Yield the model of no stump, and one after every round."""
         began, k = perf_counter(), self.n_classes
-        rounds: list[Fit] = []
-        yield BoostStep(k, rounds, 0, (), 1.0, 0.0)
+        if self.rival.search == "exhaustive" and k > MOST_CLASSES_EXHAUSTIVE:
+            raise ValueError(
+                f"search='exhaustive' is not valid for {k} classes: it tries every set, and takes "
+                f"at most {MOST_CLASSES_EXHAUSTIVE} classes. Take search='forward'."
+            )
+        fits: list[Fit] = []  # which all steps share, instead of a matrix each
+
+        def step(loss: float, atom: int, classes: tuple[int, ...], gain: float) -> RivalStep:
+            stumps, n_rounds = tuple(self.units), len(fits)
+            weights = partial(weights_after, fits, n_rounds, stumps, k)
+            details = {"atom": atom, "classes": classes, "gain": gain}
+            seconds = perf_counter() - began
+            return RivalStep(stumps, weights, loss, seconds, min(n_rounds, 1), details)
+
+        yield step(1.0, -1, (), np.nan)
         self.stop_reason = StopReason.EXHAUSTED
         if self.pool.n_atoms_ == 0:
             return
         X, y, weight, *_ = self.sample
         with Rows(X, y, weight, self.pool.widen(), 2 * k, intercept=False) as rows:
             margins = Margins(rows, weight)
-            for t in range(1, self.rival.max_iter + 1):
+            for _ in range(self.rival.max_iter):
                 fit = margins.fit(best_shared(margins.sums(), self.rival.search))
                 atom = fit.shared.atom
                 if not fit.gain > self.rival.tol:
@@ -211,9 +185,8 @@ class GentleBoost(Engine):
                     return
                 margins.add(fit)
                 self.units[atom] = np.zeros(1), np.ones(1)  # stumps are trained on as they are
-                rounds.append(fit)
-                seconds = perf_counter() - began
-                yield BoostStep(k, rounds, t, tuple(self.units), margins.loss, seconds)
+                fits.append(fit)
+                yield step(margins.loss, *fit.shared, fit.gain)
         self.stop_reason = StopReason.MAX_ITER
 
 
@@ -222,11 +195,10 @@ class JointBoostClassifier(Rival):
 
     Every round chooses one stump ``1[v <= threshold]`` and one set S of classes, and adds to
     the scores H of the classes in S the same ``b`` where the stump is 1 and ``a`` where it is
-    0, and to that of each other class a constant [2]_. With the signs z, 1 for an example's
+    0, and to that of each other class a constant [1]_. With the signs z, 1 for an example's
     own class and -1 for all others, and the weights ``w = exp(-z H)`` of GentleBoost, it is
-    the round of the least ``J = sum over classes and examples of w (z - h)^2``. So the column
-    of a stump that is chosen once has two values, 0 and ``b - a``, where ShareBoost's may have
-    any (sections 2 and 7.3 of [1]_), and no earlier round is ever refit.
+    the round of the least ``J = sum over classes and examples of w (z - h)^2``. No earlier round
+    is ever refit (sections 2 and 7.3 of the paper).
 
     Parameters
     ----------
@@ -234,22 +206,18 @@ class JointBoostClassifier(Rival):
         How many different stumps the classifier may use at most. A stump may be chosen again,
         by other classes perhaps, which counts as no further one.
     search : {"forward", "exhaustive"}, default="forward"
-        How the set of classes is found that shares a round's stump:
-
-        - ``"forward"``: the best-first heuristic of [2]_. A set grows from none to all classes,
-          each time by the class for which J is then lowest over all stumps; the best of these
-          ``n_classes`` sets is taken.
-        - ``"exhaustive"``: all sets are tried, ``2^n_classes - 1`` of them. For up to 12
-          classes.
+        How the set of classes is found that shares a round's stump. ``"forward"`` is the
+        best-first heuristic of [1]_: a set grows from none to all classes, each time by the class
+        for which J is then lowest over all stumps, and the best of these sets is taken.
+        ``"exhaustive"`` tries all sets, for up to 12 classes.
     max_bins : int or None, default=256
         The most bins that a column is cut into, as in ``shareboost.pools.Stumps``.
     max_iter : int, default=1000
         The most rounds; ``path_.stop_reason`` tells where they were too few.
     tol : float, default=1e-6
         The rounds stop once the best of them would lower the loss by no more than this, to
-        second order: nothing is left to gain. The loss is 1 at the start, and bounds the share
-        of pairs of an example and a class whose score has the wrong sign, so a gain of 1e-6
-        is one pair of a million. 0 runs on until nothing at all is gained.
+        second order. The loss is 1 at the start, and bounds the share of pairs of an example
+        and a class whose score has the wrong sign. 0 runs on until nothing at all is gained.
     class_weight, verbose
         As in ``ShareBoostClassifier``.
 
@@ -257,53 +225,41 @@ class JointBoostClassifier(Rival):
     ----------
     classes_, feature_importances_, columns_, n_features_in_, feature_names_in_
         As in ``ShareBoostClassifier``.
-    weights_ : ndarray of shape (n_classes, n_selected)
-        Weights of the chosen stumps, in the order of ``selected_``: of each, the sum of
-        ``b - a`` over the rounds that chose it for the class.
+    selected_, weights_, cost_
+        As in ``ShareBoostClassifier``, for the stumps in the order they were first chosen. Their
+        weights are the sums of ``b - a`` over the rounds that chose a stump for a class.
     intercept_ : ndarray of shape (n_classes,) or (1,)
         Sums of ``a``, and of the constants of rounds whose stump the class has no share in. For
         two classes, that of the second less that of the first.
-    selected_ : ndarray of shape (n_selected,)
-        The chosen stumps in the order they were first chosen; ``path_.features`` has the
-        column and the threshold of each.
     path_ : RivalPath
         The model of no stump, and that after every round: ``losses`` (the average over
         examples, by weight, and classes of ``exp(-z H)``), ``n_features``, ``seconds``,
         ``stop_reason``, ``at(t)`` and ``to_frame()``, which tells of each round its stump, the
-        ``atom`` and its ``name``, the ``classes`` that share it, by their places in
-        ``classes_``, and its ``gain``, what the loss was to fall by to second order.
-    cost_ : float
-        The number of stumps.
+        ``atom``, the ``classes`` that share it, by their places in ``classes_``, and its
+        ``gain``, what the loss was to fall by to second order.
     n_iter_ : int
         The number of rounds.
 
     Notes
     -----
-    Stumps are cut at quantiles where a column has more than ``max_bins`` values. NaN in X is
-    allowed and lies above all thresholds.
+    NaN in X is allowed and lies above all thresholds.
 
-    For k classes and B thresholds of all columns together, a round makes one pass over the
-    data, which adds up weights for each threshold, ``2 k`` additions for every entry of X, and
-    then compares sets: ``B k (k + 1) / 2`` sums of the forward search, ``B 2^k`` of the
-    exhaustive one. The sums take ``16 k B`` bytes, and each example 32 bytes per class.
+    For k classes and B thresholds, a round makes one pass over the data and then compares sets:
+    ``B k (k + 1) / 2`` sums of the forward search, ``B 2^k`` of the exhaustive one. The sums take
+    ``16 k B`` bytes, and each example 32 bytes per class.
 
     Rounds never raise the loss: it falls by 0.56 times the round's gain at least, as every h
-    is a least-squares fit to signs and so within -1 and 1.
-
-    Among rounds that are tied the lowest stump is taken, and of its sets the one that the
-    search met first; the exhaustive search meets smaller sets first. Errors J that differ by
-    less than 1e-9 of that of h = 0 are tied: sums are made in float64.
+    is a least-squares fit to signs and so within -1 and 1. Among rounds that are tied, whose J
+    differ by less than 1e-9 of that of h = 0, the lowest stump is taken, and of its sets the
+    one that the search met first; the exhaustive search meets smaller sets first.
 
     The exponential loss is least where ``H = log(p / (1 - p)) / 2``, p being the probability
     of the class against all others. So ``predict_proba`` gives the sigmoids of ``2 H``, over
-    their sum. Of two classes both scores are estimates of the same log-odds, one of them with
-    the sign turned; their mean makes it the sigmoid of their difference.
+    their sum; for two classes the sigmoid of the difference of their scores.
 
     References
     ----------
-    .. [1] S. Shalev-Shwartz, Y. Wexler and A. Shashua, "ShareBoost: Efficient Multiclass
-       Learning with Feature Sharing", 2011.
-    .. [2] A. Torralba, K. Murphy and W. Freeman, "Sharing Visual Features for Multiclass and
+    .. [1] A. Torralba, K. Murphy and W. Freeman, "Sharing Visual Features for Multiclass and
        Multiview Object Detection", IEEE Transactions on Pattern Analysis and Machine
        Intelligence 29 (5), 2007.
 
@@ -315,8 +271,6 @@ class JointBoostClassifier(Rival):
     >>> clf = JointBoostClassifier(n_features=2).fit(X, y)
     >>> list(clf.get_feature_names_out())
     ['petal length (cm) ≤ 2.45', 'petal length (cm) ≤ 4.75']
-    >>> [step.details["classes"] for step in clf.path_.steps[1:4]]  # that share the stump
-    [(0,), (2,), (0,)]
     """
 
     _engine = GentleBoost
@@ -331,6 +285,8 @@ class JointBoostClassifier(Rival):
     }
 
     n_features: int
+    fit_intercept = True  # every round adds constants, so that a constant stump is of no use
+    pool = "stumps"
 
     def __init__(
         self,
@@ -351,33 +307,8 @@ class JointBoostClassifier(Rival):
         self.class_weight = class_weight
         self.verbose = verbose
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the sigmoids of twice the scores over their sum, (n_samples, n_classes).
-
-        For two classes, that of the second is the sigmoid of the decision function.
-        """
-        return super().predict_proba(X)
-
     def _new_pool(self) -> Pool:
         return Stumps(max_bins=self.max_bins, scale="none")
 
-    def _centred(self) -> bool:
-        """Return True: every round adds constants, so that a constant stump is of no use."""
-        return True
-
-    def _check(self, n_classes: int) -> None:
-        if self.search == "exhaustive" and n_classes > MOST_CLASSES_EXHAUSTIVE:
-            raise ValueError(
-                f"search='exhaustive' is not valid for {n_classes} classes: it tries every set "
-                f"of them, and takes at most {MOST_CLASSES_EXHAUSTIVE} classes. Take "
-                "search='forward', the heuristic, instead."
-            )
-
-    def _takes_nan(self) -> bool:
-        return True
-
     def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        if scores.shape[1] == 2:
-            return scores
-        logits: NDArray[np.float64] = log_expit(2.0 * scores)
-        return logits
+        return scores if scores.shape[1] == 2 else log_expit(2.0 * scores)

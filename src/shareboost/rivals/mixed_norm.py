@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..classifier import ShareBoostClassifier
-from ..losses import LogisticLoss, Loss
+from ..losses import LogisticLoss
 from ..path import StopReason
 from ..penalties import Frobenius
 from ..pools.base import Pool
 from ..rows import Rows
 from ..solvers import Refit, Status
 from .active_atoms import ActiveAtoms, Minimum
-from .base import Engine, Matrix, Rival, StoredStep, Vector, and_others
+from .base import Engine, Matrix, Rival, RivalStep, Vector, ended_late
 from .proximal import NORMS
 
 # Every alpha takes passes over all atoms, and numbers for each of them.
@@ -34,44 +34,6 @@ REFIT_TOL, LEAST_REFIT_ALPHA = 1e-5, 1e-9
 
 # Parameters that mean what they mean in ShareBoost.
 SHARED = ("pool", "margin", "fit_intercept", "class_weight", "verbose")
-
-
-class Debias:
-    """Weights that no norm shrinks, of the atoms of one minimum after the other."""
-
-    def __init__(self, rows: Rows, loss: Loss, alpha: float, max_iter: int):
-        self.rows = rows
-        self.late: Status | None = None  # the last refit that ended above its tolerance
-        self._refit = Refit(loss, Frobenius(), max(alpha, LEAST_REFIT_ALPHA), "lbfgs", max_iter)
-        self._last: tuple[Matrix, float] | None = None
-
-    def refit(self, minimum: Minimum) -> tuple[Matrix, float, int]:
-        """Return the weights in the order of the rows' atoms, the loss and the iterations.
-
-        They are sought from the minimum's; the same atoms have the same ones again.
-        """
-        rows, wanted, held = self.rows, set(minimum.atoms.tolist()), set(self.rows.atoms)
-        if self._last is not None and wanted == held:
-            return *self._last, 0
-        for place in reversed(range(len(rows.chosen))):
-            if rows.chosen[place].atom not in wanted:
-                rows.remove(place)
-        for atom in minimum.atoms.tolist():
-            if atom not in held:
-                rows.append(atom)
-        W, status = self._refit(rows, self._start(minimum), REFIT_TOL)
-        if not status.converged:
-            self.late = status
-        self._last = W, status.loss
-        return W, status.loss, status.iterations
-
-    def _start(self, minimum: Minimum) -> Matrix:
-        """Return the minimum's weights in the order of the rows' columns."""
-        first, atoms = int(self.rows.intercept), minimum.atoms.tolist()
-        widths = {chosen.atom: chosen.scales.size for chosen in self.rows.chosen}
-        edges = np.cumsum([first, *(widths[atom] for atom in atoms)])
-        weights = dict(zip(atoms, np.split(minimum.weights, edges)[1:], strict=False))
-        return np.concatenate([minimum.weights[:first], *(weights[a] for a in self.rows.atoms)]).T
 
 
 class NormPath(Engine):
@@ -91,19 +53,21 @@ class NormPath(Engine):
         self.n_steps = self._given if isinstance(self._given, int) else 1 + self._given.size
         most = rival.n_features if rival.alpha is None else None
         self._most: float = np.inf if most is None else most
-        self._late: list[Minimum] = []
         self._most_used = 0
+        self._late: list[Minimum] = []
+        self._late_refits: list[Status] = []
+        self._refitted: tuple[Matrix, float] | None = None  # the last weights and their loss
 
-    def steps(self) -> Iterator[StoredStep]:
+    def steps(self) -> Iterator[RivalStep]:
         """Yield the intercept alone, for the least alpha that needs no feature, then the path."""
         clf, loss = self.rival, LogisticLoss(self.rival.margin)
         with Rows(*self.sample[:3], self.pool, self.n_classes, self.intercept) as rows:
             self._started = perf_counter()
             problem = ActiveAtoms(rows, loss, NORMS[clf.norm], clf.tol, clf.max_iter)
             self._problem, self.units = problem, problem.held.units
-            self._debias: Debias | None = None
-            if clf.refit:
-                self._debias = Debias(rows.twin(), loss, clf.refit_alpha, clf.max_iter)
+            refit_alpha = max(clf.refit_alpha, LEAST_REFIT_ALPHA)
+            self._refit = Refit(loss, Frobenius(), refit_alpha, "lbfgs", clf.max_iter)
+            self._refit_rows = rows.twin()
             minimum = problem.without_atoms()
             yield self._step(minimum)
             self.stop_reason = StopReason.LAST_ALPHA if minimum.alpha > 0 else StopReason.EXHAUSTED
@@ -139,30 +103,52 @@ class NormPath(Engine):
                 enough = middle
                 yield enough
 
-    def _step(self, minimum: Minimum) -> StoredStep:
+    def _step(self, minimum: Minimum) -> RivalStep:
         """Return the step of a minimum, its weights refit where asked for."""
         self._most_used = max(self._most_used, minimum.atoms.size)
         if not minimum.violation <= self._problem.tol:
             self._late.append(minimum)
         atoms, W, loss = tuple(minimum.atoms.tolist()), minimum.weights.T, minimum.loss
         iterations = minimum.iterations
-        if self._debias is not None:
-            W, loss, more = self._debias.refit(minimum)
-            atoms, iterations = self._debias.rows.atoms, iterations + more
+        if self.rival.refit:
+            W, loss, more = self._debias(minimum)
+            atoms, iterations = self._refit_rows.atoms, iterations + more
         details = {"alpha": minimum.alpha, "norm": minimum.size, "violation": minimum.violation}
         seconds = perf_counter() - self._started
-        return StoredStep(atoms, W, loss, seconds, iterations, details)
+        return RivalStep(atoms, W, loss, seconds, iterations, details)
+
+    def _debias(self, minimum: Minimum) -> tuple[Matrix, float, int]:
+        """Return weights of the same atoms that no norm shrinks, their loss and the iterations.
+
+        They are sought from the minimum's, in the order of the rows' atoms; the same atoms as
+        those before have the same ones again.
+        """
+        rows, first, atoms = self._refit_rows, int(self.intercept), minimum.atoms.tolist()
+        if self._refitted is not None and set(atoms) == set(rows.atoms):
+            return *self._refitted, 0
+        for atom in set(rows.atoms) - set(atoms):
+            rows.remove(rows.atoms.index(atom))
+        for atom in [atom for atom in atoms if atom not in rows.atoms]:
+            rows.append(atom)
+        edges = first + self._problem.held.starts(atoms)
+        weights = dict(zip(atoms, np.split(minimum.weights, edges)[1:], strict=True))
+        start = [minimum.weights[:first], *(weights[atom] for atom in rows.atoms)]
+        W, status = self._refit(rows, np.concatenate(start).T, REFIT_TOL)
+        if not status.converged:
+            self._late_refits.append(status)
+        self._refitted = W, status.loss
+        return W, status.loss, status.iterations
 
     def _tell_trouble(self) -> None:
         """Tell what of the path is not as it was asked for, and what to change."""
         clf, told = self.rival, []
         if self._late:
             late = self._late[-1]
+            others = f" So did {len(self._late) - 1} others." if self._late[1:] else ""
             told.append(
                 f"The minimum for alpha={late.alpha:.3g} misses its conditions by "
-                f"{late.violation:.2g}, where {self._problem.tol:.2g} was asked "
-                f"for.{and_others(self._late)} Raise max_iter={clf.max_iter} or tol, or end the "
-                "path at a larger alpha."
+                f"{late.violation:.2g}, where {self._problem.tol:.2g} was asked for.{others} Raise "
+                f"max_iter={clf.max_iter} or tol, or end the path at a larger alpha."
             )
         if self.stop_reason is StopReason.N_FEATURES and not self._most_used:
             told.append(
@@ -170,11 +156,8 @@ class NormPath(Engine):
                 f"n_features={clf.n_features}: the classifier uses none. Give larger alphas, or "
                 "allow more features."
             )
-        if self._debias is not None and (refit := self._debias.late) is not None:
-            told.append(
-                f"A refit without the norm ended with a gradient of {refit.gradient:.2g} where "
-                f"{refit.tolerance:.2g} was asked for. {refit.advice}"
-            )
+        if self._late_refits:
+            told.append(ended_late("A refit without the norm", self._late_refits))
         self.trouble = " ".join(told) or None
 
 
@@ -182,25 +165,21 @@ class MixedNormClassifier(Rival):
     r"""A linear classifier whose weights have a small mixed norm, and so few columns.
 
     It minimises ``L(W) + alpha * sum over features j of norm(W_j)``, with L the average of
-    ShareBoost's loss and ``W_j`` the weights of a feature for all classes: eq. (5) of [1]_.
-    That is the convex neighbour of what ShareBoost does greedily. The larger alpha, the
-    fewer features have weights at all. One fit gives the minima for a whole path of falling
-    alphas.
+    ShareBoost's loss and ``W_j`` the weights of a feature for all classes: eq. (5) of the paper.
+    That is the convex neighbour of what ShareBoost does greedily. One fit gives the minima for
+    a whole path of falling alphas; the smaller alpha, the more features have weights.
 
     Parameters
     ----------
     norm : {"linf1", "l21"}, default="linf1"
-        Norm of a feature's weights:
-
-        - ``"linf1"``: the largest magnitude, the norm of the paper's section 7.2 [2]_. Once
-          a class has a weight, all others may have one as large for nothing.
-        - ``"l21"``: the Euclidean norm, as in the group lasso of glmnet and adelie.
-    pool : {"columns", "stumps", "products", "pieces", "templates"} or Pool, default="columns"
+        Norm of a feature's weights: the largest magnitude, that of the paper's section 7.2
+        [1]_, with which all classes may have a weight once one has; or the Euclidean norm, as
+        in the group lasso of glmnet and adelie.
+    pool : str or Pool, default="columns"
         The candidates, as in ``ShareBoostClassifier``, fewer than a million. The norm is of
         weights of scaled columns.
     alpha : float or None, default=None
-        The weight of the norm. The classifier is the minimiser for it; ``path`` and
-        ``n_features`` do not count then. None: a path.
+        The weight of the norm, without any ``path`` or ``n_features``. None: a path.
     path : int or array-like, default=50
         Values of alpha: how many, evenly spaced on a logarithmic scale from the least for
         which no feature is needed; or the values themselves. The classifier is the minimiser
@@ -210,22 +189,18 @@ class MixedNormClassifier(Rival):
     n_features : int or None, default=None
         Where the path ends: before the first minimiser that uses more features. Where ``path``
         is a number, up to 10 more alphas are then tried between the last two, to come nearer
-        to as many as are allowed. It ends with fewer where the smallest alpha needs no more:
-        then lower ``path_ratio``. None: at the smallest alpha.
+        to as many as are allowed. Where the smallest alpha needs fewer, lower ``path_ratio``.
     refit : bool, default=False
         Whether the weights of the features that a minimiser uses are fit again without the
-        norm, which also shrinks weights that it does not remove. The minima themselves stay
-        what they are.
+        norm, which also shrinks weights that it does not remove.
     refit_alpha : float, default=0.0
-        The weight of a Frobenius penalty in the refit, as ShareBoost's ``alpha``. With 0,
-        where the features separate the classes, weights grow until the gradient is below 1e-5.
+        The weight of a Frobenius penalty in the refit, as ShareBoost's ``alpha``.
     tol : float, default=1e-6
         Every minimum meets its conditions to this: the gradient of L is within ``tol`` of
         what the norm's subdifferential allows, for every feature of the pool. Where the least
         alpha that needs no feature is below 0.1, it is 10 ``tol`` times that.
     max_iter : int, default=10000
-        The most iterations of one search for a minimum; of an alpha there may be a few, as
-        features join.
+        The most iterations of one search for a minimum; an alpha may take a few searches.
     margin, fit_intercept, class_weight, verbose
         As in ``ShareBoostClassifier``. With ``margin=0`` the loss is that of multinomial
         logistic regression. The intercept is not penalised.
@@ -234,38 +209,24 @@ class MixedNormClassifier(Rival):
     ----------
     classes_, coef_, intercept_, feature_importances_, columns_, n_features_in_, feature_names_in_
         As in ``ShareBoostClassifier``.
-    weights_ : ndarray of shape (n_classes, n_selected_columns)
-        Weights of the features in use, in the order of ``selected_`` and the units of X. Two
-        classes have two rows.
-    selected_ : ndarray of shape (n_selected,)
-        The features that have weights.
+    selected_, weights_, cost_, n_iter_
+        As in ``ShareBoostClassifier``, for the features that have weights.
     path_ : RivalPath
         The minimum for every alpha, that of no feature first: ``n_features``, ``losses``
         (averages, without the norm), ``seconds``, ``at(t)``, ``stop_reason``, and
         ``to_frame()``, which tells also ``alpha``, the ``norm`` of the minimiser, before any
-        refit, and the ``violation`` of its conditions. The number of features need not rise
-        from one alpha to the next.
-    cost_ : float
-        Its number of features.
-    n_iter_ : int
-        Iterations for the whole path.
+        refit, and the ``violation`` of its conditions.
 
     Notes
     -----
-    The method is that of accelerated proximal gradients with restart, in float64. The step
-    for the largest magnitude is the projection on an l1 ball. Only features that are in use or
-    may come into use are looked at in an iteration; for every alpha a pass over the whole
-    pool checks all others.
-
+    The method is that of accelerated proximal gradients with restart, in float64.
     Where the pool has divisors (``Union`` with ``costs``, ``Groups`` with ``score="mean"``),
     the norm of a feature counts so many times. The weights of a group, or of a piece, have
     one norm together.
 
     References
     ----------
-    .. [1] S. Shalev-Shwartz, Y. Wexler and A. Shashua, "ShareBoost: Efficient Multiclass
-       Learning with Feature Sharing", 2011.
-    .. [2] J. Duchi and Y. Singer, "Boosting with Structural Sparsity", 2009.
+    .. [1] J. Duchi and Y. Singer, "Boosting with Structural Sparsity", 2009.
 
     Examples
     --------
@@ -325,9 +286,6 @@ class MixedNormClassifier(Rival):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.verbose = verbose
-
-    def _check(self, n_classes: int) -> None:
-        self._alphas()
 
     def _alphas(self) -> NDArray[np.float64] | int:
         """Return the weights of the norm, falling, or how many of them."""

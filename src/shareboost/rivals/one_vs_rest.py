@@ -22,7 +22,7 @@ from ..rows import Rows
 from ..selection.pricing import Terms
 from ..selection.rules import Choice, Selector, tied_with_best
 from ..solvers import Refit
-from .base import Engine, Matrix, Rival, StoredStep, and_others
+from .base import Engine, Matrix, Rival, RivalStep, ended_late
 
 # Whose turn it is: that of the class with the best feature, or of one class after the other.
 SPENDS = ("largest", "in_turn")
@@ -35,41 +35,38 @@ SHARED = (
 
 
 class OneClass:
-    """One class against the rest: its last round, and what it would choose next."""
+    """One class against the rest: its rounds, and what it would choose next."""
 
     def __init__(self, run: Run):
         self.run = run
+        self.rounds = [run.start()]  # and every further refit
         self.next: Choice | StopReason = StopReason.NO_GAIN  # until it has looked
-        self.iterations = 0  # of all its refits so far
-        self.late: list[Round] = []  # whose refits ended above their tolerance
-        self._take(run.start())
 
-    def look(self) -> None:
-        """Choose what to add next."""
-        self.next, last = self.run.choose(self.last)
-        if last is not self.last:
-            self._take(last)
-
-    def add(self, choice: Choice) -> None:
-        """Add an atom, refit the weights and look again."""
-        self._take(self.run.round_after(self.last, choice))
-        self.look()
-
-    def finish(self) -> None:
-        """Refit the weights as those of a last round."""
-        if self.last.atoms:  # the start is refit so far already
-            self._take(self.run.finished(self.last)[1])
-
-    def _take(self, round_: Round) -> None:
-        self.last = round_
-        self.iterations += round_.status.iterations
-        if not round_.status.converged:
-            self.late.append(round_)
+    @property
+    def last(self) -> Round:
+        """The last round."""
+        return self.rounds[-1]
 
     @property
     def score(self) -> float:
         """Of what it would add; -inf where there is nothing."""
         return self.next.score if isinstance(self.next, Choice) else -np.inf
+
+    def look(self) -> None:
+        """Choose what to add next."""
+        self.next, last = self.run.choose(self.last)
+        if last is not self.last:
+            self.rounds.append(last)
+
+    def add(self, choice: Choice) -> None:
+        """Add an atom, refit the weights and look again."""
+        self.rounds.append(self.run.round_after(self.last, choice))
+        self.look()
+
+    def finish(self) -> None:
+        """Refit the weights as those of a last round."""
+        if self.last.atoms:  # the start is refit so far already
+            self.rounds.append(self.run.finished(self.last)[1])
 
 
 class OvrPath(Engine):
@@ -81,7 +78,7 @@ class OvrPath(Engine):
 
     rival: OneVsRestGreedyClassifier
 
-    def steps(self) -> Iterator[StoredStep]:
+    def steps(self) -> Iterator[RivalStep]:
         """Yield the intercepts alone, then the classifier after every turn."""
         clf, (X, y, weight, *_) = self.rival, self.sample
         penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
@@ -105,24 +102,23 @@ class OvrPath(Engine):
                 one.look()
             turn = self._turn(step)
             while turn is not None:
-                step = self._after(*turn)
+                q, choice = turn
+                self._classes[q].add(choice)
+                chosen = rows[q].chosen[-1]
+                self.units.setdefault(choice.atom, (chosen.centers, chosen.scales))
+                step = self._step(q, choice.atom, choice.score)
                 turn = self._turn(step)
                 yield from [step] if turn is not None else self._finish(step)
-            self._tell_trouble()
+            all_rounds = [(q, each) for q, one in enumerate(self._classes) for each in one.rounds]
+            late = [(q, each) for q, each in all_rounds if not each.status.converged]
+            if late:
+                q, last = late[-1]
+                which = f"class {q}, by its place in classes_, with {len(last.atoms)} features"
+                self.trouble = ended_late(
+                    f"The refit of {which}", [each.status for _, each in late]
+                )
 
-    def _tell_trouble(self) -> None:
-        """Tell which refits ended above their tolerance, and what to change."""
-        late = [(q, round_) for q, one in enumerate(self._classes) for round_ in one.late]
-        if late:
-            q, round_ = late[-1]
-            status = round_.status
-            self.trouble = (
-                f"The refit of class {q}, by its place in classes_, with {len(round_.atoms)} "
-                f"features ended with a gradient of {status.gradient:.2g} where "
-                f"{status.tolerance:.2g} was asked for.{and_others(late)} {status.advice}"
-            )
-
-    def _turn(self, step: StoredStep) -> tuple[int, Choice] | None:
+    def _turn(self, step: RivalStep) -> tuple[int, Choice] | None:
         """Return which class adds what after the step; None, and say why, where it is the last."""
         scores = np.array([one.score for one in self._classes])
         if np.isneginf(scores).all():
@@ -141,15 +137,7 @@ class OvrPath(Engine):
             return None
         return q, choice
 
-    def _after(self, q: int, choice: Choice) -> StoredStep:
-        """Return the step in which a class adds an atom."""
-        one = self._classes[q]
-        one.add(choice)
-        chosen = one.run.rows.chosen[-1]
-        self.units.setdefault(choice.atom, (chosen.centers, chosen.scales))
-        return self._step(q, choice.atom, choice.score)
-
-    def _finish(self, step: StoredStep) -> Iterator[StoredStep]:
+    def _finish(self, step: RivalStep) -> Iterator[RivalStep]:
         """Yield the last step, the weights of all classes refit tightly."""
         try:
             for one in self._classes:
@@ -160,15 +148,16 @@ class OvrPath(Engine):
         self._counted -= step.iterations
         yield self._step(*step.details.values())
 
-    def _step(self, class_: int, atom: int, score: float) -> StoredStep:
+    def _step(self, class_: int, atom: int, score: float) -> RivalStep:
         """Return the step in which a class, -1 for none, has added an atom."""
-        iterations = sum(one.iterations for one in self._classes)
+        rounds = [round_ for one in self._classes for round_ in one.rounds]
+        iterations = sum(round_.status.iterations for round_ in rounds)
         before, self._counted = self._counted, iterations
         loss = float(np.mean([one.last.loss for one in self._classes]))
         seconds = perf_counter() - self._started
         details = {"class": class_, "atom": atom, "score": score}
         atoms = tuple(self.units)
-        return StoredStep(atoms, self._weights(), loss, seconds, iterations - before, details)
+        return RivalStep(atoms, self._weights(), loss, seconds, iterations - before, details)
 
     def _weights(self) -> Matrix:
         """Return the weights of all classes, zero where one has no use for an atom."""
@@ -194,65 +183,48 @@ def relabelled(rows: Rows, y: Labels) -> Rows:
 class OneVsRestGreedyClassifier(Rival):
     """A classifier of one greedy binary classifier per class, each with features of its own.
 
-    Every class against the rest is a binary problem. Its logistic loss is minimised by the
-    algorithm of ``ShareBoostClassifier``: choose the best feature by the ``rule``, refit the
-    weights of all that were chosen, repeat. What the classifier uses is the union over
-    classes, and that grows with the number of classes: what sharing is measured against in
-    section 7.1 of Shalev-Shwartz, Wexler and Shashua, "ShareBoost: Efficient Multiclass
-    Learning with Feature Sharing", 2011.
+    Every class against the rest is a binary problem, whose logistic loss is minimised by the
+    algorithm of ``ShareBoostClassifier``. What the classifier uses is the union over classes,
+    and that grows with the number of classes: what sharing is measured against in section 7.1
+    of Shalev-Shwartz, Wexler and Shashua, "ShareBoost: Efficient Multiclass Learning with
+    Feature Sharing", 2011.
 
     Parameters
     ----------
     n_features : int, default=20
         How many different features all classes together may use at most. A class may add a
         feature that another one uses already for nothing.
-    pool : {"columns", "stumps", "products", "pieces", "templates"} or Pool, \
-            default="columns"
-        The candidates, as in ``ShareBoostClassifier``.
     spend : {"largest", "in_turn"}, default="largest"
         Which class adds its best feature next: the one whose best feature has the largest
         score by the ``rule`` (the first of equals), or one class after the other. A class
         that has nothing to gain is passed over.
-    rule, shortlist, penalty, alpha, solver, max_iter, margin, fit_intercept, class_weight
-        As in ``ShareBoostClassifier``, for the weights of every class on their own. So
-        ``alpha`` weighs the penalty of a class against its binary average loss. Class weights
-        are weights of rows, in the problems of all classes.
-    tol, refit_tol : float, default=1e-4, 0.05
-        As in ``ShareBoostClassifier``, for the gradients of one class: one has nothing to gain
-        once no feature has a gradient above ``tol``.
-    verbose : int, default=0
-        1 shows a progress bar with the loss.
+    pool, rule, shortlist, penalty, alpha, solver, tol, refit_tol, max_iter, margin
+        As in ``ShareBoostClassifier``, for the problem of every class on its own. So ``alpha``
+        weighs the penalty of a class against its binary average loss, and a class has nothing
+        to gain once no feature has a gradient above ``tol``.
+    fit_intercept, class_weight, verbose
+        As in ``ShareBoostClassifier``. Class weights are weights of rows, in all problems.
 
     Attributes
     ----------
     classes_, coef_, intercept_, feature_importances_, columns_, n_features_in_, feature_names_in_
         As in ``ShareBoostClassifier``.
-    weights_ : ndarray of shape (n_classes, n_columns)
-        Weights of the features' columns, in the order of ``selected_`` and the units of X;
-        zero where a class does not use a feature. Two classes have two rows.
-    selected_ : ndarray of shape (n_selected,)
-        The features that any class uses, in the order of their first use.
+    selected_, weights_, cost_, n_iter_
+        As in ``ShareBoostClassifier``, for the features that any class uses, in the order of
+        their first use. The weight is zero where a class does not use a feature.
     path_ : RivalPath
         Every step: ``n_features``, ``losses`` (the mean over classes of their average binary
         losses), ``seconds``, ``at(t)``, ``stop_reason``, and ``to_frame()``, which also tells
         the index of the ``class`` that added an ``atom``, and its ``score``. The first step
         is that of the intercepts alone, with -1 for both.
-    cost_ : float
-        Its number of features.
-    n_iter_ : int
-        Iterations of all refits.
 
     Notes
     -----
     The steps end where ``n_features`` are in use and the class whose turn it is would bring
-    another; nobody else adds anything then, not even what is in use already. They end too
-    where no class has anything to gain or to choose. The last step refits the weights of all
-    classes until every gradient is below ``tol / 10``.
-
-    The class of the highest score is predicted. Probabilities are the sigmoids of the scores
-    divided by their sum, as scikit-learn has them for one-vs-rest.
-
-    The problems of two classes are each other's mirror images, so both choose alike.
+    another, or where no class has anything to gain. The last step refits the weights of all
+    classes until every gradient is below ``tol / 10``. Probabilities are the sigmoids of the
+    scores divided by their sum, as scikit-learn has them for one-vs-rest. The problems of two
+    classes are each other's mirror images, so both choose alike.
 
     Examples
     --------

@@ -10,22 +10,13 @@ Measured on Isolet's 617 columns, paths of 50 values of alpha to 1e-6: Anderson'
 extrapolation of plain proximal steps took 5 to 10 times the iterations, L-BFGS on the
 forward-backward envelope (PANOC) twice as many.
 
-A *group* is the rows of weights that belong to an atom, which follow each other. Where every
-atom has one column, a group is a row.
-
-=========  ============  ==============================================================
-name       shape         meaning
-=========  ============  ==============================================================
-weights    (c, k)        of the columns, transposed against the rest of the package
-gradient   (c, k)        of the average loss in the weights
-starts     (groups,)     the first row of each group
-alphas     (groups,)     the penalty's weight for each group
-=========  ============  ==============================================================
+A *group* is the rows of weights, (c, k), that belong to an atom: ``starts`` has the first row of
+each. Weights are transposed against the rest of the package. Where every atom has one column, a
+group is a row.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
@@ -33,7 +24,7 @@ from numpy.typing import NDArray
 
 from .column_cache import LossOnColumns, Matrix, Point, Vector
 
-Starts = NDArray[np.intp]
+Ints = NDArray[np.intp]
 
 # By what the estimate of the curvature falls after a step, so that it follows downwards. An
 # estimate that follows what a step met saves a tenth of the iterations, but passes the rounding
@@ -47,69 +38,44 @@ ROUNDING = float(np.finfo(np.float64).eps)
 NEAR = 3.0
 
 
-class Norm(ABC):
-    """A norm of a group, with what a proximal method needs of it."""
+class L2:
+    """The Euclidean norm, its own dual; its methods are those of every norm."""
 
-    @abstractmethod
-    def sizes(self, weights: Matrix, starts: Starts) -> Vector:
+    def sizes(self, weights: Matrix, starts: Ints) -> Vector:
         """Return the norm of each group."""
-
-    @abstractmethod
-    def dual(self, gradient: Matrix, starts: Starts) -> Vector:
-        """Return the dual norm of each group.
-
-        A group stays zero where that of its gradient is at most the penalty's weight.
-        """
-
-    @abstractmethod
-    def prox(self, weights: Matrix, starts: Starts, steps: Vector) -> Matrix:
-        """Return each group's minimiser of ``|v - weights|^2 / 2 + step * norm(v)``."""
-
-    @abstractmethod
-    def violations(
-        self, weights: Matrix, gradient: Matrix, starts: Starts, alphas: Vector
-    ) -> Vector:
-        """Return by how much each group misses the conditions of a minimum.
-
-        Those are ``-gradient in alpha * subdifferential(norm)`` at the weights: of a group
-        that is zero, a dual norm of at most alpha.
-        """
-
-
-class L2(Norm):
-    """The Euclidean norm, its own dual."""
-
-    def sizes(self, weights: Matrix, starts: Starts) -> Vector:
         return np.sqrt(_added(weights**2, starts))
 
-    def dual(self, gradient: Matrix, starts: Starts) -> Vector:
+    def dual(self, gradient: Matrix, starts: Ints) -> Vector:
+        """Return the dual norm of each group; one of at most alpha leaves the group at zero."""
         return self.sizes(gradient, starts)
 
-    def prox(self, weights: Matrix, starts: Starts, steps: Vector) -> Matrix:
+    def prox(self, weights: Matrix, starts: Ints, steps: Vector) -> Matrix:
+        """Return each group's minimiser of ``|v - weights|^2 / 2 + step * norm(v)``."""
         sizes = self.sizes(weights, starts)
         kept = np.where(sizes > steps, 1.0 - steps / np.where(sizes > 0.0, sizes, 1.0), 0.0)
         return weights * _to_rows(kept, starts, len(weights))
 
-    def violations(
-        self, weights: Matrix, gradient: Matrix, starts: Starts, alphas: Vector
-    ) -> Vector:
-        """Return the largest entry of ``gradient + alpha * weights / norm``."""
+    def violations(self, weights: Matrix, gradient: Matrix, starts: Ints, alphas: Vector) -> Vector:
+        """Return by how much ``-gradient in alpha * subdifferential(norm)`` is missed.
+
+        Here it is the largest entry of ``gradient + alpha * weights / norm``.
+        """
         sizes = self.sizes(weights, starts)
         pull = _to_rows(alphas / np.where(sizes > 0.0, sizes, 1.0), starts, len(weights))
         missed = _largest(np.abs(gradient + pull * weights), starts)
         return np.where(sizes > 0.0, missed, np.maximum(self.dual(gradient, starts) - alphas, 0.0))
 
 
-class Linf(Norm):
+class Linf:
     """The largest magnitude, whose dual is the sum of magnitudes."""
 
-    def sizes(self, weights: Matrix, starts: Starts) -> Vector:
+    def sizes(self, weights: Matrix, starts: Ints) -> Vector:
         return _largest(np.abs(weights), starts)
 
-    def dual(self, gradient: Matrix, starts: Starts) -> Vector:
+    def dual(self, gradient: Matrix, starts: Ints) -> Vector:
         return _added(np.abs(gradient), starts)
 
-    def prox(self, weights: Matrix, starts: Starts, steps: Vector) -> Matrix:
+    def prox(self, weights: Matrix, starts: Ints, steps: Vector) -> Matrix:
         """Return the weights less their projection on the l1 ball of the step (Moreau).
 
         The projection shrinks all magnitudes by one threshold, so the weights are clipped to
@@ -124,9 +90,7 @@ class Linf(Norm):
         clip_groups(clipped.reshape(-1), edges, caps)
         return clipped
 
-    def violations(
-        self, weights: Matrix, gradient: Matrix, starts: Starts, alphas: Vector
-    ) -> Vector:
+    def violations(self, weights: Matrix, gradient: Matrix, starts: Ints, alphas: Vector) -> Vector:
         """Return the worst of three: all pull is on the largest weights, outwards, alpha in sum."""
         sizes = self.sizes(weights, starts)
         at_top = np.abs(weights) == _to_rows(sizes, starts, len(weights))
@@ -137,23 +101,22 @@ class Linf(Norm):
         return np.where(sizes > 0.0, np.maximum(missed, total), outside)
 
 
-def _added(values: Matrix, starts: Starts) -> Vector:
+def _added(values: Matrix, starts: Ints) -> Vector:
     """Return the sum of each group."""
-    rows = values.sum(axis=1)
-    return rows if starts.size == rows.size else np.add.reduceat(rows, starts)
+    return np.add.reduceat(values.sum(axis=1), starts) if starts.size else np.empty(0)
 
 
-def _largest(values: Matrix, starts: Starts) -> Vector:
+def _largest(values: Matrix, starts: Ints) -> Vector:
     """Return the largest entry of each group."""
-    rows = values.max(axis=1, initial=0.0)
-    return rows if starts.size == rows.size else np.maximum.reduceat(rows, starts)
+    return np.maximum.reduceat(values.max(axis=1), starts) if starts.size else np.empty(0)
 
 
-def _to_rows(values: Vector, starts: Starts, n_rows: int) -> Matrix:
+def _to_rows(values: Vector, starts: Ints, n_rows: int) -> Matrix:
     """Return the value of each row's group, (n_rows, 1)."""
     return np.repeat(values, np.diff(starts, append=n_rows))[:, None]
 
 
+Norm = L2 | Linf
 NORMS: dict[str, Norm] = {"linf1": Linf(), "l21": L2()}
 
 
@@ -173,25 +136,19 @@ class Penalised(NamedTuple):
     norm: Norm
     alphas: Vector  # of each atom
 
-    @property
-    def free(self) -> int:
-        """How many rows of weights are not penalised."""
-        return int(self.loss.rows.intercept)
-
     def step(self, weights: Matrix, gradient: Matrix, curvature: float) -> Matrix:
         """Return the proximal step from some weights."""
         moved = weights - gradient / curvature
-        rest = moved[self.free :]
-        moved[self.free :] = self.norm.prox(rest, self.loss.starts, self.alphas / curvature)
+        rest = moved[int(self.loss.rows.intercept) :]
+        rest[:] = self.norm.prox(rest, self.loss.starts, self.alphas / curvature)
         return moved
 
     def violation(self, weights: Matrix, gradient: Matrix) -> float:
         """Return by how much the conditions of a minimum are missed."""
-        free = self.free
-        missed = self.norm.violations(
-            weights[free:], gradient[free:], self.loss.starts, self.alphas
-        )
-        return max(float(np.abs(gradient[:free]).max(initial=0.0)), float(missed.max(initial=0.0)))
+        free = int(self.loss.rows.intercept)
+        penalised = weights[free:], gradient[free:], self.loss.starts, self.alphas
+        missed = self.norm.violations(*penalised).max(initial=0.0)
+        return max(float(np.abs(gradient[:free]).max(initial=0.0)), float(missed))
 
 
 def minimise(

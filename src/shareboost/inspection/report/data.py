@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...class_weights import sharing
 from ...export.inference_cost import running_costs
-from ...model_path import ModelPath
-from ...path_of_one import PathOfOne
+from ...model import ModelPath
+from ...path import PathOfOne
 from ...predictor import Predictor
 from ...progress import track
 from ..comparison import labels_of_rows, n_columns_read, staged_labels
