@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..path import Path, PathOfOne
-from ..pools import Pool
+from ..pools.base import Pool
 from .fields import Fields
 from .files import check_target, remove_leftovers, whole_file
 from .paths import digests_from_plain, path_from_plain, path_to_plain

@@ -104,9 +104,8 @@ class Columns(Pool):
         largest = moments.largest
         if self.scale == "bounded":
             check_bounded(largest, "scale")
-        self.usable_, deviation, self.pivot_, self.sums_dtype_ = scaling(
-            moments, table.dtype, centred
-        )
+        known = scaling(moments, table.dtype, centred)
+        self.usable_, deviation, self.pivot_, self.sums_dtype_ = known
         scale = {"deviation": deviation, "maxabs": largest}.get(self.scale, np.ones_like(largest))
         self.scale_ = np.where(self.usable_, scale, 1.0)
         self.n_atoms_ = int(largest.size)

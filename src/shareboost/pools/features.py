@@ -175,8 +175,7 @@ class Features(ABC):
     def shares(self, n_columns_in: int) -> sp.csr_array:
         """Return what X's columns have of each of the columns, (n_columns, n_columns_in).
 
-        The columns that an atom reads have equal shares of it, and all shares of a column sum
-        to 1.
+        Those that an atom reads have equal shares; the shares of a column sum to 1.
         """
         if (columns := self.input_columns) is not None:
             return one_each(columns, n_columns_in).astype(np.float64)
@@ -228,9 +227,8 @@ def _declared(kind: Any) -> dict[str, Any]:
 def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:
     """Return ``reads`` of atoms that read one column each."""
     n = columns.size
-    return sp.csr_array(
-        (np.ones(n, dtype=bool), columns, np.arange(n + 1)), shape=(n, n_columns_in)
-    )
+    entries = np.ones(n, dtype=bool), columns, np.arange(n + 1)
+    return sp.csr_array(entries, shape=(n, n_columns_in))
 
 
 def is_host(X: Any) -> bool:

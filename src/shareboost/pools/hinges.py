@@ -235,12 +235,8 @@ class Hinges(Pool):
         ids = np.asarray(atoms, dtype=np.intp)
         cuts = ids // 2
         column = self._column_of(cuts)
-        digits = [
-            digits_apart(self.thresholds_[self.starts_[j] : self.starts_[j + 1]], cut)
-            for cut, j in zip(cuts - self.starts_[column], column.tolist(), strict=True)
-        ]
-        below, digits_of_each = ids % 2, np.array(digits, dtype=np.intp)
-        return HingeFeatures(ids, column, self.thresholds_[cuts], below, digits_of_each)
+        digits = digits_apart(self.thresholds_, self.starts_, cuts)
+        return HingeFeatures(ids, column, self.thresholds_[cuts], ids % 2, digits)
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
         check_is_fitted(self)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
@@ -34,8 +35,11 @@ from .features import (
     namespace,
 )
 from .patches import cluster
-from .table import Table, Vector, chunks, largest_magnitudes, powers
+from .table import Table, Vector, chunks, joined_powers, largest_magnitudes, powers
 from .thresholds import digits_apart
+
+Singles = NDArray[np.float32]
+Radii = tuple[Singles, Vector]  # squared, of a centre, and the scales of its pieces
 
 FORMS = ("smooth", "paper", "bounded")
 MOST_CENTRES = 1500
@@ -61,7 +65,9 @@ class Coordinates(NamedTuple):
 
 def coordinates_of(X: Any, share: Vector) -> Coordinates:
     """Return coordinates about the weighted mean, in units of the root mean variance."""
-    _, _, mean, deviation = powers(X, share).moments
+    # Of sparse rows written out, so that both kinds of rows have the same coordinates.
+    parts = (powers(dense(X[rows]), share[rows]) for rows in chunks(X))
+    _, _, mean, deviation = reduce(joined_powers, parts).moments
     largest = float(deviation.max())
     if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
         return Coordinates(mean, float(np.abs(mean).max()) or 1.0)
@@ -356,16 +362,10 @@ class Pieces(Pool):
     def features(self, atoms: Atoms) -> PieceFeatures:
         ids = np.asarray(atoms, dtype=np.intp)
         numbers = np.searchsorted(self.starts_, ids, side="right") - 1
-        digits = [
-            digits_apart(np.sqrt(self.squared_radii_[start:stop].astype(np.float64)), atom - start)
-            for atom, start, stop in zip(
-                ids.tolist(), self.starts_[numbers], self.starts_[numbers + 1], strict=True
-            )
-        ]
-        form = "smooth" if self.form == "smooth" else "paper"
-        digits_ = np.array(digits, dtype=np.intp)
-        centres, radii = self.centres_[numbers], self.squared_radii_[ids]
-        return PieceFeatures(ids, numbers, centres, radii, digits_, *self.coordinates_, form)
+        radii = self.squared_radii_
+        digits = digits_apart(np.sqrt(radii.astype(np.float64)), self.starts_, ids)
+        own = numbers, self.centres_[numbers], radii[ids], digits, *self.coordinates_
+        return PieceFeatures(ids, *own, "smooth" if self.form == "smooth" else "paper")
 
     def _quantiles(self) -> Vector:
         """Return the quantiles of the distances to take as radii, rising."""
@@ -416,9 +416,7 @@ class Pieces(Pool):
             sum_outwards(stats[own], radii, power, units**times / scales[:, None], sums[:, own])
         return sums.reshape(k, -1)
 
-    def _radii_and_scales(
-        self, points: Any, share: Vector, quantiles: Vector
-    ) -> Iterator[tuple[NDArray[np.float32], Vector]]:
+    def _radii_and_scales(self, points: Any, share: Vector, quantiles: Vector) -> Iterator[Radii]:
         """Yield the squared radii of each centre, rising, and the scale of each piece."""
         from ..kernels.shells import squared_distances
 
@@ -427,9 +425,7 @@ class Pieces(Pool):
             squared_distances(points, centre, distances)
             yield self._around(distances, share, quantiles)
 
-    def _around(
-        self, distances: NDArray[np.float32], share: Vector, quantiles: Vector
-    ) -> tuple[NDArray[np.float32], Vector]:
+    def _around(self, distances: Singles, share: Vector, quantiles: Vector) -> Radii:
         """Return the squared radii of a centre at those squared distances, and the scales."""
         order = np.argsort(distances)
         distances, share = distances[order], share[order]

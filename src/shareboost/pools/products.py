@@ -78,10 +78,8 @@ class ProductFeatures(Features):
         both = np.stack([self.left, self.right], axis=1)
         read = np.stack([(self.left >= 0) & (self.left < self.right), self.right >= 0], axis=1)
         pointers = np.concatenate([[0], np.cumsum(read.sum(axis=1))])
-        return sp.csr_array(
-            (np.ones(pointers[-1], dtype=bool), both[read], pointers),
-            shape=(self.ids.size, n_columns_in),
-        )
+        entries = np.ones(pointers[-1], dtype=bool), both[read], pointers
+        return sp.csr_array(entries, shape=(self.ids.size, n_columns_in))
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         single = self.dtype == np.float32  # rounded so of float32 input, as in training
@@ -288,7 +286,6 @@ def _sizes_and_weight(pool: Products, X: Any, weight: Vector) -> tuple[Vector, f
 
 
 def _larger(one: tuple[Vector, float], other: tuple[Vector, float]) -> tuple[Vector, float]:
-    """Return the largest magnitudes of two blocks, and their weight."""
     return np.maximum(one[0], other[0]), one[1] + other[1]
 
 
@@ -302,5 +299,4 @@ def _part_moments(
 
 
 def _added_up(one: list[Vector], other: list[Vector]) -> list[Vector]:
-    """Return the moments of two blocks together."""
     return [a + b for a, b in zip(one, other, strict=True)]

@@ -282,12 +282,8 @@ class Stumps(Pool):
 
     def features(self, atoms: Atoms) -> StumpFeatures:
         ids = np.asarray(atoms, dtype=np.intp)
-        column = self._column_of(ids)
-        digits = []
-        for atom, j in zip(ids.tolist(), column.tolist(), strict=True):
-            start = int(self.starts_[j])
-            digits.append(thresholds.digits_apart(self._cuts(j), atom - start))
-        return StumpFeatures(ids, column, self.thresholds_[ids], np.array(digits, dtype=np.intp))
+        digits = thresholds.digits_apart(self.thresholds_, self.starts_, ids)
+        return StumpFeatures(ids, self._column_of(ids), self.thresholds_[ids], digits)
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
         sizes = np.diff(self.starts_)

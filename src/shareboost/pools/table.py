@@ -20,6 +20,8 @@ from .features import is_host
 Vector = NDArray[np.float64]
 Answer = TypeVar("Answer")
 Item = TypeVar("Item")
+Question = Callable[[Any, Vector], Answer]
+Merge = Callable[[Answer, Answer], Answer]
 
 # About how many bytes the answer of a block may take: many may wait to be merged on one machine.
 ANSWER_BYTES = 1 << 26
@@ -51,12 +53,7 @@ class Table(ABC):
     sparse: bool
 
     @abstractmethod
-    def ask(
-        self,
-        question: Callable[[Any, Vector], Answer],
-        merge: Callable[[Answer, Answer], Answer],
-        what: str,
-    ) -> Answer:
+    def ask(self, question: Question[Answer], merge: Merge[Answer], what: str) -> Answer:
         """Return the answers of all blocks, ``question(X, weight)``, merged into one.
 
         They are merged in pairs of neighbours, in the order of the rows. ``what`` names the pass
@@ -88,7 +85,7 @@ class Table(ABC):
         n_rows = SAMPLE_BYTES // max(1, self.n_columns * self.dtype.itemsize)
         if self.sparse:
             # A pool may write sparse rows out, so that their number counts too.
-            stored = self.ask(stored_entries, operator.add, "entries of sparse rows")
+            stored = self.ask(_stored_entries, operator.add, "entries of sparse rows")
             each = max(1, stored * (self.dtype.itemsize + 4) // max(1, self.n_rows))
             n_rows = min(SAMPLE_BYTES // each, 8 * n_rows)
         return max(SMALLEST_SAMPLE, n_rows)
@@ -103,12 +100,7 @@ class Whole(Table):
         self.sparse = is_sparse(X)
         self.rows = X, np.ones(X.shape[0]) if weight is None else weight
 
-    def ask(
-        self,
-        question: Callable[[Any, Vector], Answer],
-        merge: Callable[[Answer, Answer], Answer],
-        what: str,
-    ) -> Answer:
+    def ask(self, question: Question[Answer], merge: Merge[Answer], what: str) -> Answer:
         return question(*self.rows)
 
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
@@ -133,8 +125,7 @@ def grouped(items: Iterable[Item], size: Callable[[Item], int]) -> Iterator[list
         yield group
 
 
-def stored_entries(X: Any, weight: Vector) -> int:
-    """Return how many entries a sparse block stores."""
+def _stored_entries(X: Any, weight: Vector) -> int:
     return int(X.nnz)
 
 
@@ -296,13 +287,11 @@ def scaling(moments: Moments, dtype: np.dtype[Any], centred: bool) -> Scaling:
     return Scaling(usable, about, mean if centred else np.zeros_like(mean), sums_dtype)
 
 
-def sums_type(
-    dtype: np.dtype[Any], offsets: NDArray[np.floating], sizes: NDArray[np.floating]
-) -> np.dtype[Any]:
+def sums_type(dtype: np.dtype[Any], offsets: Vector, sizes: Vector) -> np.dtype[Any]:
     """Return the type in which columns of that type are summed.
 
-    Float64 where the sums would lose a column's variation in float32: for a large offset,
-    in units of its deviation, and for a very large or small magnitude.
+    Float64 where float32 would lose a column's variation: for a large offset, in deviations, and
+    for a very large or small magnitude.
     """
     far = (
         offsets.max(initial=0.0) > LARGEST_OFFSET_IN_FLOAT32

@@ -15,10 +15,18 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .table import Table, Vector, grouped
-from .thresholds import Cells, Counted, count_columns, distinct, quantile_places, quantiles
+from .thresholds import (
+    Cells,
+    Counted,
+    Flags,
+    Places,
+    count_columns,
+    distinct,
+    quantile_places,
+    quantiles,
+)
 
 # Values of a column that a sketch holds; up to as many are known after one pass.
 SKETCHED = 1 << 15
@@ -37,7 +45,7 @@ class Gaps(NamedTuple):
     low: Vector
     high: Vector  # the last of each range
 
-    def inside(self, values: Vector) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    def inside(self, values: Vector) -> tuple[Places, Flags]:
         """Return the range that each value would lie in, and whether it does; NaN does not."""
         gap = np.searchsorted(self.low, values, side="right") - 1
         return gap, (gap >= 0) & (values <= self.high[gap])
@@ -131,7 +139,7 @@ def joined_measures(one: Cells, other: Cells) -> Cells:
     )
 
 
-def stored_counts(X: Any, weight: Vector) -> NDArray[np.intp]:
+def stored_counts(X: Any, weight: Vector) -> Places:
     """Return how many entries a sparse block stores of each column."""
     return np.bincount(X.indices, minlength=X.shape[1])
 
@@ -184,7 +192,7 @@ def _finer(
     yield from _measured(table, asked)
 
 
-def _distinct_bounds(table: Table) -> NDArray[np.intp]:
+def _distinct_bounds(table: Table) -> Places:
     """Return how many distinct values each column has at most."""
     if table.sparse:
         stored = table.ask(stored_counts, np.add, "entries of columns")
@@ -194,7 +202,7 @@ def _distinct_bounds(table: Table) -> NDArray[np.intp]:
 
 
 def _sketched(
-    table: Table, gaps: list[Gaps], limit: int, bounds: NDArray[np.intp]
+    table: Table, gaps: list[Gaps], limit: int, bounds: Places
 ) -> Iterator[tuple[Gaps, Sketch]]:
     """Yield a sketch of every column's gaps."""
 

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float64]
+Places = NDArray[np.intp]
+Flags = NDArray[np.bool_]
 
 # Sparse columns of up to so many entries are cut together: one by one, a column takes 60
 # microseconds, however few its entries are.
@@ -43,7 +45,7 @@ class Cells(NamedTuple):
     most: Vector  # no value of the cell weighs more
 
     @property
-    def single(self) -> NDArray[np.bool_]:
+    def single(self) -> Flags:
         """Which cells are of one value."""
         return (self.least == self.greatest) | np.isnan(self.least)
 
@@ -52,7 +54,7 @@ class Cells(NamedTuple):
         """Number of cells but that of NaN."""
         return self.least.size - int(np.isnan(self.least[-1:]).sum())
 
-    def at(self, places: slice | NDArray[np.bool_] | NDArray[np.intp]) -> Cells:
+    def at(self, places: slice | Flags | Places) -> Cells:
         """Return some of the cells."""
         return Cells(*(part[places] for part in self))
 
@@ -65,8 +67,8 @@ class Cells(NamedTuple):
 class Cuts(NamedTuple):
     """Where some columns are cut, one column after the other."""
 
-    sizes: NDArray[np.intp]  # thresholds of each column
-    missing: NDArray[np.bool_]  # whether a column has NaN
+    sizes: Places  # thresholds of each column
+    missing: Flags  # whether a column has NaN
     thresholds: Vector
     below: Vector  # the share of the weight up to each threshold
     above: Vector  # and beyond it
@@ -155,8 +157,8 @@ def cut_sparse_columns(X: Any, weight: Vector, max_bins: int | None) -> Iterator
 
 
 def _count_together(
-    X: Any, weight: Vector, total: float, few: NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], Vector, Vector]:
+    X: Any, weight: Vector, total: float, few: Flags
+) -> tuple[Places, Vector, Vector]:
     """Return the distinct values of some sparse columns: the column, value and weight of each.
 
     They come column by column, rising, with NaN as a column's last. All zeros that are not stored
@@ -184,8 +186,8 @@ def _count_together(
 
 
 def _cut_everywhere(
-    column: NDArray[np.intp], values: Vector, mass: Vector
-) -> tuple[NDArray[np.intp], Vector, Vector, Vector]:
+    column: Places, values: Vector, mass: Vector
+) -> tuple[Places, Vector, Vector, Vector]:
     """Return the cuts between any two neighbouring values of each column.
 
     Of each cut they are the column, the threshold and the shares below and above.
@@ -202,16 +204,14 @@ def _cut_everywhere(
     return column[cut], middle, up_to[cut] / total[cut], beyond[cut] / total[cut]
 
 
-def quantiles(column: Cells, max_bins: int) -> tuple[NDArray[np.intp], float]:
+def quantiles(column: Cells, max_bins: int) -> tuple[Places, float]:
     """Return in which cells of numbers the bins end, and the most that a value counts for."""
     numbers = slice(column.numbers)
     n_bins = max_bins - (column.mass.size - column.numbers)
     return quantile_places(column.mass[numbers], n_bins, column.single[numbers])
 
 
-def quantile_places(
-    mass: Vector, n_bins: int, single: NDArray[np.bool_]
-) -> tuple[NDArray[np.intp], float]:
+def quantile_places(mass: Vector, n_bins: int, single: Flags) -> tuple[Places, float]:
     """Return in which cells bins of about equal mass end, but for the last bin.
 
     A cell of a single value counts for at most one bin; how much that is comes second. No
@@ -228,14 +228,19 @@ def quantile_places(
     return np.unique(np.minimum(places, mass.size - 1)), float(most)
 
 
-def digits_apart(values: Vector, place: int) -> int:
-    """Return how many digits tell one of some rising values from its neighbours, 3 to 17."""
-    value = float(values[place])
-    near = [abs(value - float(values[i])) for i in (place - 1, place + 1) if 0 <= i < values.size]
-    room = min(near, default=abs(value)) / 100.0
-    digits = 3
-    while digits < 17 and abs(float(f"{value:.{digits}g}") - value) > room:
-        digits += 1
+def digits_apart(values: Vector, starts: Places, places: Places) -> Any:
+    """Return how many digits tell some values from their neighbours, 3 to 17.
+
+    The values rise in each group, of which group g has those from ``starts[g]`` on.
+    """
+    digits = np.full(places.size, 3)
+    groups = np.searchsorted(starts, places, side="right")
+    for number, (place, group) in enumerate(zip(places.tolist(), groups.tolist(), strict=True)):
+        value, ends = float(values[place]), range(int(starts[group - 1]), int(starts[group]))
+        near = [abs(value - float(values[i])) for i in (place - 1, place + 1) if i in ends]
+        room = min(near, default=abs(value)) / 100.0
+        while digits[number] < 17 and abs(float(f"{value:.{digits[number]}g}") - value) > room:
+            digits[number] += 1
     return digits
 
 

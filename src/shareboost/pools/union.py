@@ -20,6 +20,8 @@ from .base import Atoms, Floats, Pool, Sums
 from .features import Features, Ids, Integers, Members, Texts, beside, namespace
 from .table import Table
 
+Places = NDArray[np.intp]
+
 
 @dataclass(frozen=True)
 class UnionFeatures(Features):
@@ -30,7 +32,7 @@ class UnionFeatures(Features):
     ids: Ids
     pool_names: Annotated[list[str], Texts("names")]
     members: Annotated[list[Features], Members(names="names")]  # in the order chosen
-    which: Annotated[NDArray[np.intp], Integers(below="members")]  # the pool of each atom
+    which: Annotated[Places, Integers(below="members")]  # the pool of each atom
 
     def inconsistency(self, n_columns_in: int) -> str | None:
         sizes = [member.ids.size for member in self.members]
@@ -43,7 +45,7 @@ class UnionFeatures(Features):
         return all(member.allows_nan for member in self.members)
 
     @property
-    def widths(self) -> NDArray[np.intp]:
+    def widths(self) -> Places:
         side_by_side = np.concatenate([member.widths for member in self.members])
         return side_by_side[_side_by_side(self.which)]
 
@@ -54,14 +56,14 @@ class UnionFeatures(Features):
     def scratch(self, n_columns_in: int) -> int:
         return max(member.scratch(n_columns_in) for member in self.members) + 8 * self.n_columns
 
-    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def parts(self, places: Places) -> Iterator[tuple[str, dict[str, Any]]]:
         side_by_side = places[np.argsort(np.repeat(self.which, self.widths), kind="stable")]
         stops = np.cumsum([member.n_columns for member in self.members])[:-1]
         for member, own in zip(self.members, np.split(side_by_side, stops), strict=True):
             yield from member.parts(own)
 
     @property
-    def input_columns(self) -> NDArray[np.intp] | None:
+    def input_columns(self) -> Places | None:
         columns = [member.input_columns for member in self.members]
         known = [some for some in columns if some is not None]
         return np.concatenate(known)[self._order] if len(known) == len(columns) else None
@@ -87,7 +89,7 @@ class UnionFeatures(Features):
         shares = [member.shares(n_columns_in) for member in self.members]
         return sp.vstack(shares, format="csr")[self._order]
 
-    def take(self, places: NDArray[np.intp]) -> UnionFeatures:
+    def take(self, places: Places) -> UnionFeatures:
         which = self.which[places]
         of_members = np.cumsum([0, *(member.ids.size for member in self.members)])
         own = (_side_by_side(self.which) - of_members[self.which])[places]
@@ -95,26 +97,24 @@ class UnionFeatures(Features):
         members = [member.take(some) for member, some in zip(self.members, of_each, strict=True)]
         return UnionFeatures(self.ids[places], self.pool_names, members, which)
 
-    def renumbered(self, places: NDArray[np.intp]) -> UnionFeatures:
+    def renumbered(self, places: Places) -> UnionFeatures:
         members = [member.renumbered(places) for member in self.members]
         return replace(self, members=members)
 
     @property
-    def _order(self) -> NDArray[np.intp]:
+    def _order(self) -> Places:
         """Where each column stands when the pools' columns stand side by side."""
         return _side_by_side(np.repeat(self.which, self.widths))
 
 
-def _side_by_side(which: NDArray[np.intp]) -> NDArray[np.intp]:
+def _side_by_side(which: Places) -> Places:
     """Return where each item stands when those of each pool stand together, in order."""
     places = np.empty(which.size, dtype=np.intp)
     places[np.argsort(which, kind="stable")] = np.arange(which.size)
     return places
 
 
-def _of_each(
-    items: NDArray[np.intp], which: NDArray[np.intp], n_pools: int
-) -> list[NDArray[np.intp]]:
+def _of_each(items: Places, which: Places, n_pools: int) -> list[Places]:
     """Return the items of each pool, in order; ``which`` tells the pool of each."""
     order = np.argsort(which, kind="stable")
     return np.split(items[order], np.searchsorted(which[order], np.arange(1, n_pools)))

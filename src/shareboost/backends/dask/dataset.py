@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names_in
 from ...dataset import CheckedSample, Sample, held_out_rows
 from ...identity import digest
 from ...inputs import backend_name, on_host
-from ...pools import Pool
+from ...pools.base import Pool
 from ...pools.table import Table
 from ...progress import track
 from ...rows import Rows

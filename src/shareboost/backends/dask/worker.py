@@ -18,7 +18,7 @@ from ...arrays import Segments, cast, numpy_type, to_float64
 from ...dataset import HeldOut, Sample
 from ...inputs import backend_name, backend_of, input_of, on_host, rows_of
 from ...losses import Labels, Loss
-from ...pools import Pool
+from ...pools.base import Pool
 from ...rows import Totals
 from ...shard import CURVATURE, Chosen, Shard, Wanted
 from ...validation import check_labels_of_one_type, checked_weights, in_our_words
