@@ -285,7 +285,7 @@ class PathOfOne(Path):
             raise ValueError(
                 f"t={t!r} is not valid for at: this classifier is reduced or was saved without its "
                 f"path, and takes t={self.best}, the number of its features. save(whole_path=True) "
-                "keeps all rounds, except for rivals; at(t).reduced() is of fewer features."
+                "keeps all rounds; at(t).reduced() is of fewer features."
             )
 
     def to_frame(self) -> pd.DataFrame:
@@ -302,11 +302,7 @@ def alone(clf: Predictor) -> PathOfOne:
         return path
     places, columns = path.places(clf.selected_)
     step = path.step(clf.selected_.size)
-    if isinstance(step, Round):
-        only = replace(step, plain=None)
-    else:  # what a rival's step does not tell is NaN, and its alpha 0
-        status = Status(step.loss, step.loss, path.n_iter, np.nan, np.nan, "", 0.0)
-        only = Round(-1, np.nan, step.W, status, step.seconds, step.atoms, cost=step.cost)
+    only = replace(step, plain=None) if isinstance(step, Round) else round_of(step, path.n_iter)
     return PathOfOne(
         features=path.features.take(places),
         intercept=path.intercept,
@@ -323,6 +319,12 @@ def alone(clf: Predictor) -> PathOfOne:
         iterations=clf.n_iter_,
         training=training_of(path),
     )
+
+
+def round_of(step: Step, iterations: int) -> Round:
+    """Return a step of a rival as a round: what it does not tell is NaN, and its alpha 0."""
+    status = Status(step.loss, step.loss, iterations, np.nan, np.nan, "", 0.0)
+    return Round(-1, np.nan, step.W, status, step.seconds, step.atoms, cost=step.cost)
 
 
 def training_of(path: ModelPath) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_expit
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -179,8 +180,8 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
 
         The file is JSON, described in docs/model-file.md; to load it runs nothing in it, and
         gives the same predictions to the last bit. ``ShareBoostCV`` comes back as the
-        ``ShareBoostClassifier`` that it chose, a rival as a rival of the same class and parameters
-        with its last model alone. Pools of your own have no file.
+        ``ShareBoostClassifier`` that it chose, a rival as a rival of the same class and parameters.
+        Pools of your own have no file.
 
         Parameters
         ----------
@@ -190,8 +191,8 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
             Whether a file that is there already may be replaced.
         whole_path : bool, default=True
             Whether to keep every round, for ``at(t)``, ``staged_predict``, ``path_`` and
-            ``warm_start`` of what is loaded, or this model alone, in a smaller file. A classifier
-            without its rounds, such as a rival, has this model alone in either case.
+            ``warm_start`` of what is loaded, or this model alone, in a smaller file. Of the path of
+            a rival the models are kept, and not what else ``path_.to_frame()`` tells of them.
         """
         from .io import save_model
 
@@ -212,9 +213,18 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         """Return whether X may hold NaN."""
         return takes_nan(self.pool)
 
+    @property
+    def _sigmoid_slope(self) -> float | None:
+        """The slope of the sigmoids that over their sum are the probabilities.
+
+        None where the probabilities are the softmax of the scores.
+        """
+        return None
+
     def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return that of which the probabilities are the softmax."""
-        return scores
+        slope = self._sigmoid_slope
+        return scores if slope is None else log_expit(slope * scores)
 
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
         """Take over the attributes of a fit, all at once; names of an earlier X are gone.

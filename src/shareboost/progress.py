@@ -8,10 +8,9 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sklearn.callback import CallbackSupportMixin
-
 if TYPE_CHECKING:
     from rich.progress import Progress
+    from sklearn.callback import CallbackSupportMixin
 
     from .model import Step
 

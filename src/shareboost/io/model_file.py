@@ -82,7 +82,7 @@ def save_model(
     whole_path : bool, default=True
         Whether every round is kept, for ``at(t)``, ``staged_predict``, ``path_`` and
         ``warm_start`` of the loaded classifier, or the model alone, in a smaller file. A
-        classifier without its rounds, such as a rival, has its model alone in either case.
+        classifier without its rounds has its model alone in either case.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def load_model(path: str | os.PathLike[str]) -> Predictor:
     -------
     ShareBoostClassifier or a rival
         Of the parameters that the file holds, the defaults for others. Without the whole path
-        in the file, as of rivals, ``at(t)`` takes its own number of features alone.
+        in the file ``at(t)`` takes its own number of features alone.
 
     Raises
     ------
@@ -177,8 +177,10 @@ def _document(model: Any, whole_path: bool) -> Document:
 
     kind = _kind_of(model)
     check_is_fitted(model)
-    whole = whole_path and type(model.path_) is Path
+    whole = whole_path and not isinstance(model.path_, PathOfOne)
     path: Path = model.path_ if whole else alone(model)
+    if hasattr(path, "as_rounds"):  # that of a rival
+        path = path.as_rounds()
     places, _ = path.places(model.selected_)
     groups = getattr(model, "groups_", None)
     names = getattr(model, "feature_names_in_", None)
@@ -253,17 +255,14 @@ def model_of(content: bytes) -> Predictor:
         clf._validate_params()
     except (TypeError, ValueError) as error:
         raise ModelFormatError(f"parameters are not valid: {str(error)[:LONGEST_TOLD]}") from None
-    attributes = _fitted(fields)
-    if kind.__name__ in RIVALS:  # which choose no groups and have no rounds
-        if attributes.pop("groups_") is not None:
-            raise ModelFormatError(f"groups are of no {kind.__name__}")
-        if not isinstance(attributes["path_"], PathOfOne):
-            raise ModelFormatError(f"path is whole, and the file of a {kind.__name__} has none")
+    attributes = _fitted(fields, kind)
+    if kind.__name__ in RIVALS and attributes.pop("groups_") is not None:
+        raise ModelFormatError(f"groups are of no {kind.__name__}")
     clf._set_fitted(attributes)
     return clf
 
 
-def _fitted(fields: Fields) -> dict[str, Any]:
+def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
     """Return all fitted attributes."""
     fields.text("written_by")
     fields.texts("left_out")
@@ -287,12 +286,14 @@ def _fitted(fields: Fields) -> dict[str, Any]:
         input_names=NumberedNames(n_inputs) if names is None else tuple(names),
     )
     selected = tuple(chosen.ids.tolist())
+    if kind.__name__ in RIVALS and not isinstance(path, PathOfOne):
+        path = kind._path_of(path)
     if isinstance(path, PathOfOne):
         if path.only.atoms != selected or not np.array_equal(chosen.ids, features.ids):
             raise ModelFormatError("path is not whole, and not of the model and all features")
         path.model_weights, path.intercepts = model.weights, model.intercept
         path.iterations, path.training = iterations, training
-    elif len(selected) > len(path) or path.step(len(selected)).atoms != selected:
+    elif len(selected) not in [0, *path.n_features] or path.step(len(selected)).atoms != selected:
         raise ModelFormatError("path has no round with the features of the model")
     return {
         "n_features_in_": n_inputs,

@@ -8,8 +8,6 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..algorithm import Run, Stopping
@@ -280,6 +278,6 @@ class OneVsRestGreedyClassifier(Rival):
         self.class_weight = class_weight
         self.verbose = verbose
 
-    def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithms of the sigmoids."""
-        return log_expit(scores)
+    @property
+    def _sigmoid_slope(self) -> float:
+        return 1.0

@@ -9,6 +9,13 @@ static inline int ${name}_settled(const float *scores, const float *rest, int be
     return 1;
 }
 
+//@ declared
+    int i, winner, first, check = 0;
+
+//@ declared_of_search
+    float rest[$k], margin = 0.0f;
+    int i, winner;
+
 //@ static
     for (first = 0; first < $n; first += $every, ++check) {
         ${prefix}(x, first, first + $every < $n ? first + $every : $n, scores);

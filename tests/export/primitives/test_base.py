@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shareboost.export.c.step import encode
+from shareboost.export.primitives.base import encode
 
 
 @pytest.mark.parametrize(("kind", "most"), [("int8", 127), ("int16", 32767)])

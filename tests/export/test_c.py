@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from compiled_c import WARNINGS, compiled, needs_gcc, needs_gxx
 from exported_pools import assert_near, every_form
+from naive_plan import origins
 from sklearn.datasets import load_iris
 
 from shareboost import ShareBoostClassifier
 from shareboost.export import to_c
-from shareboost.export.c.layout import layout_of
-from shareboost.export.c.step import Form
+from shareboost.export.layout import layout_of
 from shareboost.export.plan import plan_of
+from shareboost.export.primitives.base import Form
 from shareboost.pools import Columns, Products, Stumps, Union
 
 
@@ -63,7 +64,7 @@ def test_rows_a_millionth_from_the_edge_of_a_ball_are_in_it_or_out_of_it(fitted_
     ways[::2] *= 1.0 + 1e-6
     ways[1::2] *= 1.0 - 1e-6
     (header,) = compiled(tmp_path, (clf, {}))
-    for origin, radius in zip(part.origins, np.sqrt(part.squared_radii), strict=True):
+    for origin, radius in zip(origins(part), np.sqrt(part.squared_radii), strict=True):
         X = (origin + part.unit * float(radius) * ways).astype(np.float32)
         assert_near(header.scores(X), clf.decision_function(X))
 

@@ -2,6 +2,7 @@
 
 import copy
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,10 +13,9 @@ from hypothesis import strategies as st
 
 from shareboost import ShareBoostClassifier
 from shareboost.export import to_c
-from shareboost.export.c.early_exit import most_added
-from shareboost.export.c.layout import layout_of
-from shareboost.export.c.step import Form
+from shareboost.export.layout import layout_of, most_added
 from shareboost.export.plan import plan_of
+from shareboost.export.primitives.base import Form
 from shareboost.pools import Columns, Products, Stumps, Templates
 
 
@@ -52,12 +52,13 @@ def test_bytes_need_no_range(fitted_model, digits, tmp_path):
 def test_no_feature_adds_more_than_its_bound(name, fitted_model, digits):
     layout = layout_of(plan_of(fitted_model(name)), Form("shareboost", "float32", "float32"))
     low, high = np.zeros(64), np.full(64, 16.0)
-    for step, weights in zip(layout.steps, layout.decoded, strict=True):
+    for step in layout.steps:
         if step.part.searched:
             continue
-        bounds = most_added(step, weights, low, high)
-        found = step.values(digits[0]).reshape(len(digits[0]), step.n, step.width)
-        added = np.einsum("inw,nwk->ink", found, weights.reshape(step.n, step.width, -1))
+        weights = step.decoded.reshape(step.n, len(step.weights) // step.n, -1)
+        bounds = most_added(step, step.decoded, low, high)
+        found = step.part.values(step, digits[0]).reshape(len(digits[0]), step.n, -1)
+        added = np.einsum("inw,nwk->ink", found, weights)
         most = (added[:, :, None, :] - added[:, :, :, None]).max(axis=0)
         assert np.all(most <= bounds + 1e-5 * np.abs(added).max())
 
@@ -69,11 +70,11 @@ def test_the_bounds_of_features_are_the_most_they_add_in_the_range(pool):
     low, high = np.array([-1.0, 0.5, -2.0]), np.array([2.0, 3.0, -0.5])
     X = rng.uniform(low, high, size=(60, 3))
     clf = ShareBoostClassifier(9, pool=pool, alpha=1e-3).fit(X, np.digitize(X[:, 0], [0.2, 1.0]))
-    (step,) = (layout := layout_of(plan_of(clf), Form("shareboost", "float32", "float32"))).steps
+    (step,) = layout_of(plan_of(clf), Form("shareboost", "float32", "float32")).steps
     sides = [sorted({a, b, float(np.clip(0.0, a, b))}) for a, b in zip(low, high, strict=True)]
-    added = step.values(np.array(list(product(*sides))))[:, :, None] * layout.decoded[0]
+    added = step.part.values(step, np.array(list(product(*sides))))[:, :, None] * step.decoded
     most = (added[:, :, None, :] - added[:, :, :, None]).max(axis=0)
-    found = most_added(step, layout.decoded[0], low, high)
+    found = most_added(step, step.decoded, low, high)
     np.testing.assert_allclose(found, most, rtol=1e-6, atol=1e-9)
 
 
@@ -183,7 +184,7 @@ def test_early_exit_on_templates_allows_for_the_rounding_of_full_sums(matched_ex
 class FakeBall:
     """A step of one piece at the origin of three coordinates."""
 
-    scale = 1.0
+    words: ClassVar = {"scale": 1.0}
 
     def __init__(self, radius):
         from shareboost.export.primitives import Balls

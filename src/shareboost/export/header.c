@@ -1,5 +1,5 @@
 //@ head
-/* $title
+/* A classifier of $k classes, exported by shareboost.
  *
  *     int ${name}_predict(const $input *x);                  the class, from 0
  *     void ${name}_scores(const $input *x, float *scores);   the score of each of $k classes
@@ -11,12 +11,34 @@ $notes */
 #define SHAREBOOST_MODEL_${name}_H
 
 $includes
+
 /* Define it before this header to count multiply-adds: it is called with their number. */
 #ifndef SHAREBOOST_COUNT
 #define SHAREBOOST_COUNT(n) ((void)0)
 #endif
 
 enum { ${name}_n_inputs = $n_inputs, ${name}_n_classes = $k };
+
+//@ includes
+#include <stdint.h>
+
+//@ includes_of_search
+#include <float.h>
+#include <stdint.h>
+
+//@ includes_of_bounds
+#include <float.h>
+#include <stdint.h>
+#include <string.h>
+
+//@ call
+    ${prefix}(x, 0, $n, scores);
+
+//@ call_of_search
+    ${prefix}(x, scores);
+
+//@ unread
+    (void)x;
 
 //@ add
 /* Adds a value times its weights to the scores. */
@@ -45,7 +67,8 @@ static inline void ${name}_scores(const $input *x, float *scores)
     int q;
     for (q = 0; q < $k; ++q)
         scores[q] = ${name}_intercept[q];
-$calls}
+$calls
+}
 
 //@ predict
 static inline int ${name}_predict(const $input *x)
