@@ -199,7 +199,7 @@ def _exchanges(model: SecondOrder, rows: Rows, new: int, places: Places) -> list
     A = model.inverse
     W = model.W - (A @ model.slope[:, :, None])[:, :, 0] + (U.swapaxes(1, 2) @ step)[:, :, 0]
     first = int(rows.intercept)
-    edges = np.array(rows.starts)
+    edges = np.array(rows.layout.starts)
     widths = np.diff(edges)[first + places]
     plans = []
     for width in np.unique(widths):  # atoms of as many columns at once

@@ -172,8 +172,8 @@ class OvrPath(Engine):
 def relabelled(rows: Rows, y: Labels) -> Rows:
     """Return the same rows, encoded once, with other labels and nothing chosen."""
     twin = rows.twin()
-    edges = np.cumsum([block.y.size for block in twin.blocks])
-    for block, labels in zip(twin.blocks, np.split(y, edges[:-1]), strict=True):
+    edges = np.cumsum([block.y.size for block in twin.shard.blocks])
+    for block, labels in zip(twin.shard.blocks, np.split(y, edges[:-1]), strict=True):
         block.y = labels
     return twin
 

@@ -161,7 +161,7 @@ class State(NamedTuple):
     point: Point | None = None  # None: the residuals do not matter
 
 
-# The name of a method of ``Shard`` that returns totals, and its arguments.
+# A question of a shard, which returns totals, and its arguments.
 Call = tuple[Any, ...]
 
 
@@ -195,7 +195,7 @@ class WorkerShard(Shard):
     def __setstate__(self, state: dict[str, Any]) -> None:
         blocks = state.pop("blocks")
         self.__dict__.update(state, map=map, _lock=RLock(), _state=State())
-        self.blocks = [self.block(*block) for block in blocks]
+        self.blocks = [self._block(*block) for block in blocks]
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -221,7 +221,7 @@ class WorkerShard(Shard):
         for chosen in state.chosen[kept:]:
             start, stop = stop, stop + chosen.scales.size
             self.write(chosen.atom, start, stop)
-            self.rescale(start, stop, chosen.centers, chosen.scales)
+            self._rescale(start, stop, chosen.centers, chosen.scales)
         self._state = State(state.chosen, point)
         if (wanted := state.point) is not None and not (
             point and point.loss == wanted.loss and np.array_equal(point.W, wanted.W)
@@ -270,7 +270,7 @@ def asked(state: State, calls: Sequence[Call], shard: WorkerShard) -> tuple[Any,
         return None
     with shard.at_work():
         shard.settle(state)
-        totals = [total for name, *given in calls for total in getattr(shard, name)(*given)]
+        totals = [total for question, *given in calls for total in question(shard, *given)]
         return tuple(_on_host(shard.backend, total) for total in totals)
 
 
@@ -278,7 +278,7 @@ def columns_of(atom: int, some: SomeRows, shard: WorkerShard) -> NDArray[Any]:
     """Return the columns of an atom, (columns, n), in X's units, of some rows or all."""
     with shard.at_work():
         parts = [
-            shard.backend.numpy(shard.columns_of(block, atom)).astype(shard.pool.dtype_)
+            shard.backend.numpy(shard.pool.columns(block.data, atom)).astype(shard.pool.dtype_)
             for block in shard.blocks
         ]
     none = np.empty((shard.pool.scales(atom).size, 0), shard.pool.dtype_)
