@@ -393,8 +393,8 @@ def test_relabelled_rows_are_rows_made_with_those_labels(problem, intercept, mon
             W = np.random.default_rng(1).normal(size=(1, each.n_columns))
             value, gradient = each.evaluate(W, BinaryLogisticLoss())
             sums = each._prepare(True)
-            prepared = np.hstack([block.prepared for block in each.blocks])
-            columns = np.hstack([block.columns[: each.n_columns] for block in each.blocks])
+            prepared = np.hstack([block.prepared for block in each.shard.blocks])
+            columns = np.hstack([block.columns[: each.n_columns] for block in each.shard.blocks])
             evaluated.append((value, gradient, sums, prepared, columns, each.gram.matrix))
         assert np.array_equal(np.concatenate([block.y for block in rows.shard.blocks]), labels[0])
     for one, two in zip(*evaluated, strict=True):

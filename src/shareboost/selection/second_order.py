@@ -133,26 +133,38 @@ class SecondOrder:
         Chosen columns that are nearly collinear explain a column by large terms that cancel: what
         is left of it is then known only to the rounding of these.
         """
-        values, vectors = np.linalg.eigh(self._left(self._unpenalised, own))
+        explained, steady = self._unpenalised
+        values, vectors = np.linalg.eigh(self._left(explained, own))
         sizes = np.sqrt(np.einsum("qaii->qai", self._own(own)))
         chosen = np.sqrt(np.einsum("qcc->qc", self.chosen))
-        terms = np.einsum("qaic,qc->qai", np.abs(self._unpenalised[:, own]), chosen)
-        least = max(SPANNED, SPANNED_ROUNDING * self.rounding)
-        return values > least * ((sizes + terms) ** 2).sum(axis=2, keepdims=True), vectors
+        terms = np.einsum("qaic,qc->qai", np.abs(steady[:, own]), chosen)
+        return values > self._least * ((sizes + terms) ** 2).sum(axis=2, keepdims=True), vectors
+
+    @property
+    def _least(self) -> float:
+        """The share of a column's square below which it is rounding."""
+        return max(SPANNED, SPANNED_ROUNDING * self.rounding)
 
     @cached_property
-    def _unpenalised(self) -> Array:
-        """What explains the candidates without a penalty, (k or 1, columns, n).
+    def _unpenalised(self) -> tuple[Array, Array]:
+        """What explains the candidates without a penalty, (k or 1, columns, n), in two ways.
 
-        Directions in which the chosen columns are nothing but rounding, as those of a piece often
-        are, explain nothing: with them every candidate would seem to be explained.
+        The first leaves out directions in which the chosen columns are nothing but rounding, as
+        those of a piece often are: a candidate's part in them would seem large. The second leaves
+        out all in which they are small, whose terms say nothing of the rounding of what is left.
         """
+        least = max(10.0 * np.finfo(np.float64).eps * self.ridge.size, (100.0 * self.rounding) ** 2)
         sizes = np.sqrt(np.einsum("qcc->qc", self.chosen))
         unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
         values, vectors = np.linalg.eigh(self.chosen * unit[:, :, None] * unit[:, None])
-        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > SPANNED)
-        turned = (self.across * unit[:, None]) @ vectors * inverse[:, None]
-        return np.asarray(turned @ vectors.swapaxes(1, 2) * unit[:, None])
+        turned = (self.across * unit[:, None]) @ vectors
+        back = vectors.swapaxes(1, 2) * unit[:, None]
+
+        def solved(cut: float) -> Array:
+            inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > cut)
+            return np.asarray((turned * inverse[:, None]) @ back)
+
+        return solved(least), solved(max(least, self._least))
 
     def _left(self, explained: Array, own: Places) -> Array:
         """Return what chosen columns leave of the products of atoms' columns."""
