@@ -99,7 +99,10 @@ def deform(
 
     height, width, _ = shape
     strengths = Strengths(angle, scale, shear, alpha)
-    weights = _gaussian(sigma, longest=max(height, width) - 1)
+    # The weights at the distances 0, 1, ... of a Gaussian whose sum is 1.
+    weights = np.exp(-0.5 * (np.arange(int(3.0 * sigma + 0.5) + 1) / (sigma or 1.0)) ** 2)
+    weights /= weights[0] + 2.0 * weights[1:].sum()
+    weights = weights[: max(height, width)].astype(np.float32)  # no pixels are further apart
     dtype = np.dtype(np.float64 if images.dtype == np.float64 else np.float32)
     rounding = dtype.type(0.5 if images.dtype == np.uint8 else 0.0)
     out = np.empty((n_copies, len(images), *shape), dtype=images.dtype)
@@ -124,11 +127,3 @@ def _draw_key(random_state: Any) -> np.uint64:
             f"random_state={random_state!r} is not valid: it takes an integer from 0 to "
             "2**32 - 1, a RandomState, a Generator or None."
         ) from error
-
-
-def _gaussian(sigma: float, longest: int) -> NDArray[np.float32]:
-    """Return the weights at the distances 0, 1, ... up to the longest of a Gaussian of sum 1."""
-    radius = int(3.0 * sigma + 0.5)
-    weights = np.exp(-0.5 * (np.arange(radius + 1) / (sigma or 1.0)) ** 2)
-    weights /= weights[0] + 2.0 * weights[1:].sum()
-    return weights[: min(radius, longest) + 1].astype(np.float32)
