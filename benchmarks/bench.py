@@ -19,6 +19,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -41,11 +42,13 @@ def main(options: argparse.Namespace) -> None:
     found = json.loads(options.json.read_text()) if options.json.exists() else {}
     found["machine"], now = machine(), revision() or "unknown"  # before anything changes
     found.setdefault("revisions", {})
+    found.setdefault("dates", {})
     options.json.parent.mkdir(exist_ok=True)
     for name in options.only or tasks:
         began = perf_counter()
         found[name] = tasks[name]()
         found["revisions"][name] = now
+        found["dates"][name] = f"{datetime.now(UTC):%Y-%m-%d}"
         print(f"{name}: {perf_counter() - began:.0f} s", file=sys.stderr, flush=True)
         options.json.write_text(json.dumps(found, indent=1) + "\n")
     tables = written(found)

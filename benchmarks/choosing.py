@@ -7,13 +7,17 @@ of 3 splits): it is what defaults may be chosen by.
 
     pip install abess==0.4.11 fastcan==0.6.0 lightgbm mrmr_selection  # not required otherwise
     python benchmarks/choosing.py [--held-out] [--only NAME ...] [--data NAME ...]
-                                  [--cache FILE] [--again]
+                                  [--cache FILE] [--again] [--limit MINUTES]
+    python benchmarks/choosing.py --ratios [--turns 5]
 
 Prints Markdown tables of errors, log losses and processor seconds. `--cache` keeps every finished
 cell (chosen columns, errors, seconds) in a JSON file, from which a later run takes it unless
-`--again`; the tables show all cells of the file. All run on one thread. Digits, Pendigits, Satimage
-and Isolet (see shareboost.datasets.load_dataset) have one test set each; of iris, wine and breast
-cancer 30% of the rows are the test rows, twenty times.
+`--again`; the tables show all cells of the file. A cell that takes more processor minutes than
+`--limit` is given up, and the tables say so. All run on one thread. `--ratios` only times
+ShareBoost's rules, on two threads: one fit of each in turn, as often as `--turns` says.
+
+Digits, Pendigits, Satimage and Isolet (see shareboost.datasets.load_dataset) have one test set
+each; of iris, wine and breast cancer 30% of the rows are the test rows, twenty times.
 
 The rivals, with their own defaults where nothing is said:
 
@@ -41,12 +45,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import warnings
 from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time
 
 import numpy as np
 from scipy.stats import rankdata
@@ -267,6 +272,7 @@ def judged(chosen, X_train, X_test, y_train, y_test):
         "errors": float(wrong.mean()),
         "log_losses": float(log_loss(y_test, p, labels=tuned.classes_)),
         "fixed_errors": float(1 - fixed.score(B, y_test)),
+        "wrong": np.flatnonzero(wrong).tolist(),
     }
 
 
@@ -286,6 +292,30 @@ def measure(selector, budgets, X_train, X_test, y_train, y_test):
         "tested": len(y_test),
         "seconds": seconds,
     }
+
+
+class TooLongError(BaseException):  # which a search for parameters does not take for a bad fit
+    """The processor minutes of a cell are over."""
+
+
+def limited(minutes, function, *arguments):
+    """Return the result, or that it took more than so many processor minutes."""
+
+    def stop(*_):
+        raise TooLongError
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, 60.0 * minutes)
+    try:
+        return function(*arguments)
+    except TooLongError:
+        return {"more than minutes": minutes}
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+
+
+def cell_of(selector, data, held_out):
+    return [measure(selector, budgets_of(data), *split) for split in splits(data, held_out)]
 
 
 def load(path):
@@ -310,10 +340,7 @@ def compute(options):
         if key in cells and not options.again:
             continue
         with threadpool_limits(1):
-            cell = [
-                measure(selector, budgets_of(data), *split)
-                for split in splits(data, options.held_out)
-            ]
+            cell = limited(options.limit, cell_of, selector, data, options.held_out)
         cells[key] = cell
         if options.cache:
             keep(options.cache, key, cell)
@@ -331,12 +358,27 @@ def row(*entries):
     print(f"| {' | '.join(map(str, entries))} |")
 
 
+def finished(cells):
+    """The cells that were not given up, of selectors for a given number of columns."""
+    return {
+        pair: cell
+        for pair, cell in cells.items()
+        if isinstance(cell, list) and pair[0] != OWN_NUMBER
+    }
+
+
 def means_of(cells, key):
     return {
         pair: np.mean([part[key] for part in cell], axis=0).round(9)
-        for pair, cell in cells.items()
-        if pair[0] != OWN_NUMBER
+        for pair, cell in finished(cells).items()
     }
+
+
+def given_up(cells, name, data):
+    """What a table says of a cell that is not there."""
+    if (name, data) not in cells:
+        return "not run"
+    return f"not run: more than {cells[name, data]['more than minutes']:g} minutes"
 
 
 def table(cells, key, factor, digits, datas, fixed=False):
@@ -350,10 +392,12 @@ def table(cells, key, factor, digits, datas, fixed=False):
     ranks = dict(zip(whole, rankdata(grids, axis=0), strict=True))
     for name in present(cells):
         lines = [
-            " ".join(f"{factor * e:.{digits}f}" for e in found.get((name, data), ()))
+            " ".join(f"{factor * e:.{digits}f}" for e in found[name, data])
+            if (name, data) in found
+            else given_up(cells, name, data)
             for data in datas
         ]
-        summary = ["", ""]
+        summary = [""] * (2 + fixed)
         if name in ranks:
             mean = np.concatenate([found[name, data] for data in datas]).mean()
             summary = [f"{factor * mean:.{digits + 1}f}", f"{ranks[name].mean():.1f}"]
@@ -363,37 +407,79 @@ def table(cells, key, factor, digits, datas, fixed=False):
         row(name, *lines, *summary)
 
 
+def differences(ours, theirs, places):
+    """By how much theirs have more errors than ours, one number for each test row or split."""
+    if len(ours) > 1:
+        pairs = zip(ours, theirs, strict=True)
+        return np.array(
+            [np.mean([b["errors"][i] - a["errors"][i] for i in places]) for a, b in pairs]
+        )
+    rows = np.zeros(ours[0]["tested"])
+    for sign, part in ((-1.0, ours[0]), (1.0, theirs[0])):
+        for i in places:
+            rows[part["wrong"][i]] += sign / len(places)
+    return rows
+
+
 def behind(cells, default, rival):
-    """Print the cells in which the default has more errors than the rival by a standard error."""
-    found = []
+    """Print the cells in which the default has more errors than the rival.
+
+    And by how many of its standard errors: that of the difference, over test rows or splits.
+    """
+    cells, found = finished(cells), []
     for data in NAMES:
         if (default, data) not in cells or (rival, data) not in cells:
             continue
         for place, size in enumerate(budgets_of(data)):
-            ours, theirs = (
-                np.array([part["errors"][place] for part in cells[name, data]])
-                for name in (default, rival)
-            )
-            tested = cells[default, data][0]["tested"]
-            if len(ours) > 1:
-                gap = ours - theirs
-                error = gap.std(ddof=1) / np.sqrt(len(gap))
-            else:
-                error = np.sqrt(ours[0] * (1 - ours[0]) / tested)
-            if ours.mean() - theirs.mean() > error:
-                found.append(
-                    f"{data} with {size}: {100 * ours.mean():.1f} and {100 * theirs.mean():.1f}%"
-                )
-    print(f"{default} is behind {rival} by more than a standard error in: {found or 'no cell'}.")
+            gaps = differences(cells[default, data], cells[rival, data], [place])
+            error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+            if -gaps.mean() > error:
+                found.append(f"{data} with {size}: {-100 * gaps.mean():.2f} ± {100 * error:.2f}")
+    where = "; ".join(found) or "no cell"
+    print(f"{default} is behind {rival} by more than a standard error in: {where}.")
+
+
+def ahead(cells, default, datas):
+    """The default's mean error and log loss less those of the others, and standard errors.
+
+    Of data with one test set the error is that of its rows, of others that of the splits, which
+    share rows and make it too small.
+    """
+    done = finished(cells)
+    row("columns chosen by", "points of error that the default is ahead", "and of log loss")
+    print("|---|---|---|")
+    for name in present(cells):
+        if name == default or not all((n, data) in done for n in (default, name) for data in datas):
+            continue
+        gaps = [
+            differences(done[default, data], done[name, data], range(len(budgets_of(data))))
+            for data in datas
+        ]
+        shares = np.array([len(budgets_of(data)) for data in datas], dtype=float)
+        shares /= shares.sum()
+        gap = shares @ [own.mean() for own in gaps]
+        error = np.sqrt(shares**2 @ [own.var(ddof=1) / len(own) for own in gaps])
+        losses = [
+            np.concatenate(
+                [np.mean([part["log_losses"] for part in done[n, data]], axis=0) for data in datas]
+            ).mean()
+            for n in (name, default)
+        ]
+        row(name, f"{100 * gap:+.2f} ± {100 * error:.2f}", f"{losses[0] - losses[1]:+.3f}")
 
 
 def own_numbers(cells):
+    if not any(name == OWN_NUMBER for name, _ in cells):
+        return
     row("data", "columns that RFECV keeps", "its error", "the default's with as many", "seconds")
     print("|---|---|---|---|---|")
     for data in NAMES:
         if (OWN_NUMBER, data) not in cells:
             continue
         parts = cells[OWN_NUMBER, data]
+        if not isinstance(parts, list):
+            row(data, given_up(cells, OWN_NUMBER, data), "", "", "")
+            continue
         errors = 100 * np.mean([part["errors"] for part in parts], axis=0)
         sizes = [len(part["chosen"][0]) for part in parts]
         seconds = np.mean([part["seconds"] for part in parts], axis=0)
@@ -406,11 +492,12 @@ def seconds_of(cell):
 
 
 def time_entry(cells, name, data):
-    if (name, data) not in cells:
-        return ""
-    cell = cells[name, data]
+    done = finished(cells)
+    if (name, data) not in done:
+        return given_up(cells, name, data)
+    cell = done[name, data]
     text = f"{seconds_of(cell):.2f}"
-    rule = cells.get(("gradient", data))
+    rule = done.get(("gradient", data))
     if name in dict(ours()) and rule:
         text += f" ({seconds_of(cell) / seconds_of(rule):.1f}x)"
     return text
@@ -424,6 +511,44 @@ def table_of_seconds(cells):
         row(name, *(time_entry(cells, name, data) for data in NAMES))
 
 
+RATIOS = {
+    "gradient": {"rule": "gradient"},
+    "orthogonal": {},
+    "orthogonal-swap": {"swap": True},
+    "gradient, `alpha=3e-5, margin=1`": {"rule": "gradient", "alpha": 3e-5, "margin": 1.0},
+}
+
+
+def ratios(turns):
+    """Print how many times as long as the gradient rule others take, each turn one fit of each.
+
+    By the clock, and by processor seconds of all threads, which other programs disturb less.
+    """
+    shown = list(RATIOS)[1:3]
+    clocks = "clock", "processor"
+    heads = [f"{name} / gradient, {clock}" for name in shown for clock in clocks]
+    row("data", *(f"{name}, processor seconds" for name in RATIOS), *heads)
+    print("|---" * (len(RATIOS) + len(heads) + 1) + "|")
+    for data in DATA:
+        X_train, X_test, y_train, _ = DATA[data]()
+        X, _ = standardised(X_train, X_test)
+        found = {name: [] for name in RATIOS}
+        for _ in range(turns):
+            for name, parameters in RATIOS.items():
+                clf = ShareBoostClassifier(max(LARGE), **parameters)
+                started = np.array([perf_counter(), process_time()])
+                with threadpool_limits(2):
+                    clf.fit(X, y_train)
+                found[name].append(np.array([perf_counter(), process_time()]) - started)
+        first = np.array(found["gradient"])
+        times = [np.median(np.array(found[name]) / first, axis=0) for name in shown]
+        row(
+            data,
+            *(f"{np.median(found[name], axis=0)[1]:.2f}" for name in RATIOS),
+            *(f"{ratio:.1f}" for pair in times for ratio in pair),
+        )
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -434,20 +559,39 @@ if __name__ == "__main__":
     parser.add_argument("--held-out", action="store_true")
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--limit", type=float, default=60.0, help="processor minutes of a cell")
+    parser.add_argument("--ratios", action="store_true")
+    parser.add_argument("--turns", type=int, default=5)
     options = parser.parse_args()
+    if options.ratios:
+        print(f"{stamp()}.\n\nThe median of {options.turns} turns.\n")
+        ratios(options.turns)
+        raise SystemExit
     cells = compute(options)
     where = f"Held-out error (mean of {SEEDS} splits)" if options.held_out else "Test error"
     print(f"{stamp()}.\n")
-    print(f"{where} in % with {LARGE} columns.\n")
+    print(f"{where} in % with {', '.join(map(str, LARGE))} columns.\n")
     table(cells, "errors", 100, 1, list(DATA), fixed=True)
+    missing = {*SELECTORS, OWN_NUMBER} - {name for name, _ in cells}
+    missing = [n for n in [*SELECTORS, OWN_NUMBER] if n in missing and n not in dict(ours())]
+    if missing:
+        print(f"\nNot run: {', '.join(missing)}.")
     print("\nLog loss.\n")
     table(cells, "log_losses", 1, 2, list(DATA))
-    print(f"\nSmall data: error in % with {BUDGETS} columns, mean of {TEST_SEEDS} splits.\n")
+    sizes = "; ".join(f"{', '.join(map(str, BUDGETS[name]))} columns of {name}" for name in SMALL)
+    print(f"\nSmall data: error in % with {sizes}, mean of {TEST_SEEDS} splits.\n")
     table(cells, "errors", 100, 1, list(SMALL))
     print("\nLog loss.\n")
     table(cells, "log_losses", 1, 2, list(SMALL))
+    groups = {"the four data sets": list(DATA), "the small ones": list(SMALL), "all": NAMES}
+    for name, datas in groups.items():
+        print(f"\nThe default against the others, mean of the cells of {name}.\n")
+        ahead(cells, "orthogonal", datas)
     print()
-    behind(cells, "orthogonal", "SelectKBest")
+    for name in present(cells):
+        if name != "orthogonal" and name not in dict(ours()):
+            behind(cells, "orthogonal", name)
+            print()
     print()
     own_numbers(cells)
     print("\nProcessor seconds to select for all numbers of columns, on one thread.\n")

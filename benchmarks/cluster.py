@@ -58,7 +58,7 @@ def sent(dask_scheduler) -> float:
 
 def print_bytes(client: Client, own: argparse.Namespace, X, y) -> None:
     """Print what moves in a round, and what may: by two fits, one of twice the features."""
-    ShareBoostClassifier(1).fit(X, y)  # blocks that lie unevenly are shared out
+    ShareBoostClassifier(1).fit(X, y)  # compiles
     found = []
     for n_features in (own.features // 2, own.features):
         time.sleep(3)  # workers tell the scheduler of what they sent twice a second

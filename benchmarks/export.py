@@ -5,7 +5,8 @@
 All predictors of a table are timed in turn, in one process and one thread, and a figure is the
 median of the turns. C is compiled by ``gcc -std=c99 -O3 -march=native``; its rows are handed over
 one at a time within C, those of the others by a call from Python each. Templates are trained on
-3000 images of MNIST, or with --full on all 60,000: the time to predict does not depend on it.
+3000 images of MNIST, or with --full on all 60,000: the time to predict does not depend on it. The
+rule, the weight of the penalty and the margin are ``paper.published.TUNED``.
 Needs gcc and onnxruntime.
 """
 
@@ -27,6 +28,7 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from paper.provenance import stamp
+from paper.published import TUNED
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
 from shareboost.export import cost_report, quantization_loss, to_c, to_onnx
@@ -152,14 +154,15 @@ def columns(folder: Path, full: bool) -> None:
     """20 columns of digits, ten classes."""
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, _ = train_test_split(X, y, random_state=0)
-    clf = ShareBoostClassifier(20).fit(X_train, y_train)
+    clf = ShareBoostClassifier(20, **TUNED).fit(X_train, y_train)
     peer = LogisticRegression(max_iter=5000).fit(X_train[:, clf.columns_], y_train)
     few = X_test.astype(np.float32)[:100]
     many = np.tile(few, (500, 1))
     chosen = np.ascontiguousarray(few[:, clf.columns_])
     plain = InC(to_c(clf), folder / "columns")
     early = InC(to_c(clf, early_exit=True, input_range=(0, 16)), folder / "columns-early")
-    print(f"20 columns of digits; object {object_bytes(to_c(clf), folder / 'size')} bytes\n")
+    size = object_bytes(to_c(clf), folder / "size")
+    print(f"20 columns of digits; object, by -Os, {size} bytes\n")
     time_table(
         microseconds(
             {
@@ -177,7 +180,7 @@ def templates(folder: Path, full: bool) -> None:
     """266 templates of MNIST."""
     data = load_dataset("mnist")
     n = len(data.X_train) if full else 3000
-    clf = ShareBoostClassifier(266, pool=Templates(), alpha=1e-4)
+    clf = ShareBoostClassifier(266, pool=Templates(), **TUNED | {"alpha": 1e-4})
     clf.fit(data.X_train[:n], data.y_train[:n])
     X = data.X_test.astype(np.float32)
     expected = clf._scores(X).argmax(axis=1)
@@ -210,7 +213,7 @@ def quantisation(folder: Path, full: bool) -> None:
     for name in ("digits", "pendigits", "satimage", "isolet"):
         X_train, y_train, X_test, y_test = held_out(name)
         for pool in ("columns", "stumps", "products"):
-            clf = ShareBoostClassifier(20, pool=pool).fit(X_train, y_train)
+            clf = ShareBoostClassifier(20, pool=pool, **TUNED).fit(X_train, y_train)
             loss = quantization_loss(clf, X_test, y_test)
             scale = np.abs(clf.weights_).max(axis=1, keepdims=True) / 127
             coarse = (

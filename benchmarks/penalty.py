@@ -5,6 +5,8 @@ set is touched. For every problem 30% of the rows are held out (40% of iris, whi
 times, or twenty times if there are fewer than 1,000 rows.
 
     python benchmarks/penalty.py [--repeats 3] [--jobs 2] [--out docs/penalty.csv]
+    python benchmarks/penalty.py --read docs/penalty.csv   # weights compared with the same rule
+    python benchmarks/penalty.py --curves [--repeats 10] [--data PROBLEM ...]  # every number to 100
 
 Writes every held-out error and log loss to a CSV file, and prints as Markdown: the mean of each
 problem over its numbers of features, for every setting; by how many standard errors a problem is
@@ -76,6 +78,7 @@ NINE = {
     "47 cell subtypes",
     "13 blood cell types",
 }
+SLOW = {"all mnist pixels", "pieces, satimage", "templates, mnist"}
 BINS = np.linspace(0.0, 1.0, 11)
 
 
@@ -275,6 +278,99 @@ def curves(found, given):
         row(name, text, "; ".join(falls) or "nowhere")
 
 
+def compared(found, given, first, second, place, factor, digits):
+    """Print the first setting less the second, on each problem, and where it is worse."""
+    gaps = {}
+    for name, *_, budgets, _ in given:
+        pair = [mean_of(found, s, name, budgets, place) for s in (first, second)]
+        if all(values.size for values in pair):
+            gap = factor * (pair[0] - pair[1])
+            gaps[name] = gap.mean(), gap.std(ddof=1) / np.sqrt(len(gap))
+    worse = [
+        f"{name} {gap:+.{digits}f} ± {error:.{digits}f}"
+        for name, (gap, error) in gaps.items()
+        if gap > error
+    ]
+    mean = np.mean([gap for gap, _ in gaps.values()])
+    better = sum(gap < -error for gap, error in gaps.values())
+    row(
+        first, second, f"{mean:+.{digits}f}", f"{better} of {len(gaps)}", "; ".join(worse) or "none"
+    )
+
+
+def same_rule(found, given):
+    """Print how the automatic weight compares with the constant one, all else alike."""
+    auto, constant = (f"orthogonal, {alpha}, margin" for alpha in ("auto", 3e-5))
+    pairs = [
+        (f"{auto} 0", f"{constant} 0"),
+        (f"{auto} 1", f"{constant} 1"),
+        (f"{auto} 0", "gradient, auto, margin 0"),
+        (f"{auto} 0", TUNED),
+    ]
+    for place, what, factor, digits in ((0, "points of error", 100, 2), (1, "log loss", 1, 3)):
+        print(f"\nThe first less the second, {what}.\n")
+        row("first", "second", "mean", "better by a standard error", "worse by a standard error")
+        print("|---" * 5 + "|")
+        for first, second in pairs:
+            compared(found, given, first, second, place, factor, digits)
+
+
+def read(file):
+    """Return the figures of an earlier run."""
+    with file.open(newline="") as stream:
+        return [
+            (setting, problem, int(split), int(t), float(error), float(loss))
+            for setting, problem, split, t, error, loss in list(csv.reader(stream))[1:]
+        ]
+
+
+@threadpool_limits.wrap(limits=1)
+def curve(problem, seed):
+    """Return the default's held-out accuracy in % with each number of features to 100."""
+    warnings.filterwarnings("ignore")
+    _, X, y, pool, _, held_out = problem
+    parts = train_test_split(X, y, test_size=held_out, stratify=y, random_state=seed)
+    clf = ShareBoostClassifier(LONG, pool=pool).fit(parts[0], parts[2])
+    found = [100 * (guess == parts[3]).mean() for guess in clf.staged_predict(parts[1])]
+    return found + found[-1:] * (LONG - len(found))
+
+
+def every_number(given, repeats, jobs):
+    """Print by how much curves fall below their best at a smaller number of features."""
+    row(
+        "problem",
+        "splits",
+        f"accuracy in % with {LONG} or all",
+        "highest",
+        "numbers below an earlier one by more than its standard error",
+        "and by more than that of the difference",
+        "largest fall, its two standard errors",
+    )
+    print("|---" * 7 + "|")
+    for problem in given:
+        n = MANY if problem[1].shape[0] < SMALL else repeats
+        runs = np.array(Parallel(jobs)(delayed(curve)(problem, seed) for seed in range(n)))
+        means, errors = runs.mean(axis=0), runs.std(axis=0, ddof=1) / np.sqrt(n)
+        falls = []
+        for t in range(1, LONG):
+            best = int(means[:t].argmax())
+            gap = runs[:, best] - runs[:, t]
+            paired = gap.std(ddof=1) / np.sqrt(n)
+            falls.append((gap.mean(), errors[best], paired, best + 1, t + 1))
+        beyond = [fall for fall in falls if fall[0] > fall[1]]
+        sure = [fall for fall in beyond if fall[0] > fall[2]]
+        gap, error, paired, best, t = max(falls)
+        row(
+            problem[0],
+            n,
+            f"{means[-1]:.2f}",
+            f"{means.max():.2f} with {means.argmax() + 1}",
+            len(beyond),
+            len(sure),
+            f"{gap:.2f} from {best} to {t} ({error:.2f}, {paired:.2f})" if gap > 0 else "none",
+        )
+
+
 def reliability_table(bins):
     row("confidence of the predicted class", *(label(s) for s in SHOWN))
     print("|---" * (len(SHOWN) + 1) + "|")
@@ -310,12 +406,24 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--repeats", type=int)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--figure", type=Path)
+    parser.add_argument("--read", type=Path)
+    parser.add_argument("--curves", action="store_true")
+    parser.add_argument("--data", nargs="+", help="problems of --curves; all but the slow ones")
     options = parser.parse_args()
+    options.repeats = options.repeats or (10 if options.curves else 3)
     given = list(problems())
+    if options.read:
+        same_rule(read(options.read), given)
+        raise SystemExit
+    if options.curves:
+        print(f"{stamp()}.\n")
+        some = options.data or [p[0] for p in given if p[0] not in SLOW]
+        every_number([p for p in given if p[0] in some], options.repeats, options.jobs)
+        raise SystemExit
     done = Parallel(options.jobs)(
         delayed(measure)(setting, problem, seed)
         for problem in given
@@ -345,6 +453,7 @@ if __name__ == "__main__":
     worse_than_former(found, given)
     print()
     curves(found, given)
+    same_rule(found, given)
     print()
     bins = {}
     for _, _, (setting, counts) in done:

@@ -19,8 +19,8 @@ from cost_model import Work, levels
 from distributed import Client
 
 from shareboost import ShareBoostClassifier
-from shareboost.backends.dask.executor import Fleet
-from shareboost.backends.dask.rows import SpreadRows
+from shareboost.backends.dask.executor import DaskExecutor
+from shareboost.backends.dask.rows import DaskRows
 from shareboost.rows import Rows
 
 # Every size varied by itself, and two with large answers.
@@ -85,16 +85,16 @@ class Ledger:
             self.add(scored=1, scored_columns=rows.n_columns)
 
         def evaluated(rows: Any, W: Any, _: Any, n_columns: int) -> None:
-            if getattr(rows, "_numbers", None) is None:  # else a sample of the rows
+            if all(some is None for some in getattr(rows, "_some", ())):  # else a sample
                 self.add(evaluations=1, products=W.shape[1] + n_columns)
 
-        def asked(_: Any, graph: Any, *__: Any) -> None:
-            self.add(tasks=len(graph), passes=1)
+        def submitted(_: Any, tasks: Any) -> None:
+            self.add(tasks=len(tasks.graph), passes=1)
 
         with (
-            watched(SpreadRows, "scored", scored),
+            watched(DaskRows, "scored", scored),
             watched(Rows, "_evaluated", evaluated),
-            watched(Fleet, "_asked", asked),
+            watched(DaskExecutor, "submitted", submitted),
         ):
             yield self
 

@@ -13,7 +13,7 @@ from cost_model import BLOCK_ROWS, levels
 from distributed import Client
 
 from shareboost.backends.dask import worker
-from shareboost.backends.dask.executor import Fleet, task
+from shareboost.backends.dask.executor import BlockTasks, DaskExecutor
 from shareboost.backends.dask.worker import WorkerShard
 from shareboost.dataset import Sample
 from shareboost.losses import LogisticLoss
@@ -134,14 +134,14 @@ def evaluation_costs(X: Any, k: int) -> dict[str, float]:
     with shard.at_work():
         for j in range(max(sizes)):
             chosen = Chosen(j, np.zeros(1), np.ones(1))
-            shard.settle(worker.State((*shard._chosen, chosen)))
+            shard.settle(worker.State((*shard._state.chosen, chosen)))
         rng = np.random.default_rng(1)
         for m in sizes:
             W = rng.standard_normal((k, m)) / 10
             seconds.append(processor_time(partial(shard.evaluate, W, LogisticLoss(1.0), m)))
     each, none = slope(sizes, seconds)
     ask = partial(
-        worker.asked, worker.State(), "total_curvature", (), shard_of(Columns(), X[:10], k)
+        worker.asked, worker.State(), [("total_curvature",)], shard_of(Columns(), X[:10], k)
     )
     return {
         "product": each / (2 * len(X) * k),
@@ -173,20 +173,17 @@ def nothing(*given: Any) -> None:
     """Return None, whatever is given: a task that takes no time."""
 
 
-def chain(fleet: Fleet, n: int) -> Any:
+def chain(executor: DaskExecutor, n: int) -> Any:
     """Compute n tasks, each of which waits for the one before."""
-    name = fleet.key("chain")
-    graph = {(name, 0): task((name, 0), nothing)}
-    graph |= {(name, i): task((name, i), nothing, (name, i - 1)) for i in range(1, n)}
-    return fleet.each(graph, [(name, n - 1)])
+    tasks = BlockTasks(executor, {}, [None])
+    for _ in range(n):
+        tasks = tasks.map("chain", nothing)
+    return tasks.computed()
 
 
-def tree(fleet: Fleet, n: int, carried: Any = None) -> Any:
+def tree(executor: DaskExecutor, n: int, carried: Any = None) -> Any:
     """Compute a pass of n leaves, none of which has anything to do."""
-    name = fleet.key("null")
-    keys = [(name, i) for i in range(n)]
-    leaf = partial(nothing, carried)
-    return fleet.merged({key: task(key, leaf) for key in keys}, keys, nothing)
+    return executor.map("null", partial(nothing, carried), [()] * n, {}).merged(nothing)
 
 
 def processor_seconds(client: Client, question: Callable[[], Any], repeats: int) -> Any:
@@ -201,24 +198,25 @@ def processor_seconds(client: Client, question: Callable[[], Any], repeats: int)
 
 def cluster_costs(client: Client, quick: bool) -> dict[str, float]:
     """Return the costs of tasks and of bytes that move."""
-    fleet = Fleet()
+    executor = DaskExecutor()
     sizes = (10, 50) if quick else (10, 100, 1000)
     tasks = [n + sum(levels(n)) for n in sizes]
     used = np.array(
-        [processor_seconds(client, partial(tree, fleet, n), max(3, 200 // n)) for n in sizes]
+        [processor_seconds(client, partial(tree, executor, n), max(3, 200 // n)) for n in sizes]
     )
     (scheduled, _), (started, _) = (slope(tasks, own) for own in used.T)
-    least = partial(tree, fleet, 1)  # two tasks
+    least = partial(tree, executor, 1)  # two tasks
     passed = processor_seconds(client, least, 30)[0] - 2 * scheduled
     found = {"scheduled": scheduled, "started": started, "passed": max(passed, 0.0)}
     lengths = (1, 20)
-    each, _ = slope(lengths, [median_seconds(partial(chain, fleet, n), 9) for n in lengths])
+    each, _ = slope(lengths, [median_seconds(partial(chain, executor, n), 9) for n in lengths])
     found["round_trip"] = max(median_seconds(least, 30) - 2 * each, 0.0)
     # From one task of a chain to the next: a message to the scheduler, and one back.
     found["message"] = max(each - found["scheduled"] - found["started"], 0.0) / 2
     n, carried = 20, np.zeros(125_000)
     plain, laden = (
-        processor_seconds(client, partial(tree, fleet, n, what), 5)[0] for what in (None, carried)
+        processor_seconds(client, partial(tree, executor, n, what), 5)[0]
+        for what in (None, carried)
     )
     found["told"] = max(laden - plain, 0.0) / (n * carried.nbytes)
     return found | {"moved": moved_cost(client, quick), "gathered": gathered_cost(client, quick)}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binomtest
 
-from shareboost.inspection.intervals import of_errors
+from shareboost.inspection.comparison import of_errors
 
 from .experiment import Verdict
 
@@ -35,11 +35,31 @@ def of_seeds(shares: Sequence[float], tested: int) -> Interval:
     return wilson(round(float(np.mean(shares)) * tested), tested)
 
 
+def equal(interval: Interval, share: float, found: float) -> Verdict:
+    """Return whether an error is the paper's, which is told to two decimals of a percent."""
+    if abs(found - share) < 5e-5:
+        return Verdict.HOLDS
+    inside = interval.low <= share <= interval.high
+    return Verdict.INDISTINGUISHABLE if inside else Verdict.FAILS
+
+
 def at_most(interval: Interval, limit: float) -> Verdict:
     """Return whether an error is at most so much, beyond chance."""
     if interval.high <= limit:
         return Verdict.HOLDS
     return Verdict.FAILS if interval.low > limit else Verdict.INDISTINGUISHABLE
+
+
+def difference(one: tuple[int, int], two: tuple[int, int]) -> Interval:
+    """Return Newcombe's 95% interval of a share of errors less another.
+
+    Each is a number of errors and of rows. Where both are of the same rows, and their errors by
+    row were not kept, it is wider than that of a paired test.
+    """
+    (p, ours), (q, theirs) = ((wrong / n, wilson(wrong, n)) for wrong, n in (one, two))
+    low = np.hypot(p - ours.low, theirs.high - q)
+    high = np.hypot(ours.high - p, q - theirs.low)
+    return Interval(p - q - float(low), p - q + float(high))
 
 
 class Paired(NamedTuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from shareboost.inspection.plots.axes import COLOURS as FIRST_COLOURS
+from shareboost.inspection.plots.weights import COLOURS as FIRST_COLOURS
 
 from .published import PUBLISHED
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-COLOURS = (*FIRST_COLOURS, "#56b4e9", "#a65628", "#b8a000")
+COLOURS = (*FIRST_COLOURS, "#56b4e9", "#a65628", "#b8a000", "#d63aa8")
 GUIDE = 5  # grey, of bounds and of what the paper says
 # A method has the same colour in every figure.
 COLOUR_OF = {
@@ -29,6 +29,7 @@ COLOUR_OF = {
     "one-vs-rest": 4,
     "l1": 7,
     "l2": 8,
+    "beyond the paper": 9,
 }
 
 

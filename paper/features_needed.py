@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import linregress, t
 
 from .experiment import Row
 from .spread import in_words, spread
@@ -49,6 +50,13 @@ class Needed:
     def exponent(self) -> float:
         """The b of a least-squares fit of c k^b to the means."""
         return float(np.polyfit(np.log(self.classes), np.log(np.maximum(self.means, 1)), 1)[0])
+
+    @property
+    def exponent_interval(self) -> tuple[float, float]:
+        """The 95% interval of the exponent, from the standard error of the fit's slope."""
+        fit = linregress(np.log(self.classes), np.log(np.maximum(self.means, 1)))
+        reach = float(t.ppf(0.975, len(self.classes) - 2) * fit.stderr)
+        return self.exponent - reach, self.exponent + reach
 
     @property
     def growth(self) -> float:

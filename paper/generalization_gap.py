@@ -13,7 +13,7 @@ from shareboost.bounds import generalization_gap
 from shareboost.inspection.comparison import error_curve
 
 from .drawing import COLOUR_OF, COLOURS, GUIDE, curve, labelled, panels
-from .experiment import Claim, Row, Verdict
+from .experiment import Row
 from .lab import Lab
 from .published import TUNED
 from .spread import spread
@@ -134,8 +134,8 @@ def draw(rows: list[Row]) -> Figure:
     return figure
 
 
-def judge(rows: list[Row]) -> list[Claim]:
-    """Return whether the gaps keep below Theorem 1's bound, and how much that says."""
+def told(rows: list[Row]) -> str:
+    """Return how the gaps lie to Theorem 1's bound, in words."""
     points = [
         (gap, bounds(rows, panel)[x])
         for panel in VARIED
@@ -143,15 +143,11 @@ def judge(rows: list[Row]) -> list[Claim]:
     ]
     telling = [gap <= bound for gap, bound in points if bound < 1.0]
     low, high = (100 * edge(gap for gap, _ in points) for edge in (min, max))
-    return [
-        Claim(
-            "Theorem 1: the test error exceeds the training error by at most a constant times the "
-            "bound",
-            "the constant is not stated",
-            f"mean gaps of {low:.1f}% to {high:.1f}%; {constant(rows):.2g} times the bound covers "
-            f"all {len(points)}. With a constant of 1 the bound is below 1, so that it says "
-            f"anything, at {len(telling)} of them, and above the gap at {sum(telling)} of these",
-            # Without the constant no gap refutes it.
-            Verdict.HOLDS if telling and all(telling) else Verdict.INDISTINGUISHABLE,
-        )
-    ]
+    return (
+        "There is no verdict on Theorem 1. It says that the test error exceeds the training error "
+        "by at most a constant times the bound, does not state the constant, and so no gap refutes "
+        f"it. Mean gaps are {low:.1f}% to {high:.1f}%, and {constant(rows):.2g} times the bound "
+        f"covers all {len(points)}. With a constant of 1 the bound is above 1, which says nothing, "
+        f"at {len(points) - len(telling)} of them; at the other {len(telling)} it is above the gap "
+        f"{sum(telling)} times."
+    )

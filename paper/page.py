@@ -74,7 +74,7 @@ def write_page(page: Path, names: Iterable[str]) -> None:
 
 def _summary(texts: dict[str, str]) -> str:
     """Return how many claims of each experiment hold, as Markdown."""
-    lines = [f"| `reproduce` | | {' | '.join(Verdict)} |", "|---" * (2 + len(Verdict)) + "|"]
+    lines = [f"| `python -m paper` | | {' | '.join(Verdict)} |", "|---" * (2 + len(Verdict)) + "|"]
     for name, text in texts.items():
         title = text.partition("\n")[0].removeprefix("## ")
         counts = [str(text.count(f"**{verdict}**")) for verdict in Verdict]

@@ -16,8 +16,9 @@ from shareboost.datasets import Dataset
 from shareboost.inspection.comparison import error_curve
 from shareboost.pools import Pieces
 
+from .chance import at_most, difference
 from .drawing import COLOUR_OF, COLOURS, GUIDE, curve, labelled, panels
-from .experiment import Claim, Experiment, Row, verdict
+from .experiment import Claim, Experiment, Row, Verdict, verdict
 from .lab import Lab
 from .published import PUBLISHED, STEPS, TUNED, published
 from .samples import sample
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 OWN = "ShareBoost"
 ROUNDS, CENTRES, RADII, COLUMNS = 230, 1500, 35, 50
+CLOSE = 0.005  # our reading of "comes close": at most half a point above the SVM's error
 QUICK_ROUNDS, QUICK_CENTRES, QUICK_ROWS = 15, 100, 3000
 SVM_GRID = [(C, g) for C in (1.0, 2.5, 5.0, 10.0) for g in (0.02, 0.03, 0.04, 0.06, 0.08)]
 SVM_ROWS = 15_000  # from which its parameters are chosen
@@ -46,8 +48,10 @@ def measure(lab: Lab) -> list[Row]:
             pool = Pieces(n_centres=centres, radii=RADII, random_state=seed)
             fit = partial(errors_along, lab, method, rounds, pool, data)
             found = lab.part(key, fit, (rounds, centres, RADII, COLUMNS))
-            rows += [{"method": method, "seed": seed, **row} for row in found]
-    rows.append({"method": "RBF SVM", **lab.part("RBF SVM", lambda: svm(data), SVM_GRID)})
+            about = {"method": method, "seed": seed, "tested": len(data.y_test)}
+            rows += [about | row for row in found]
+    machine = lab.part("RBF SVM", lambda: svm(data), SVM_GRID)
+    rows.append({"method": "RBF SVM", "tested": len(data.y_test), **machine})
     return rows
 
 
@@ -110,20 +114,25 @@ def judge(rows: list[Row]) -> list[Claim]:
         n = max(r["pieces"] for r in ends)
         errors = [100 * r["test_error"] for r in ends]
         line, mean = 100 * machine["test_error"], float(np.mean(errors))
+        tested = machine["tested"]
+        own, theirs = ((round(tested * error / 100), tested) for error in (mean, line))
+        above = difference(own, theirs)
+        close = at_most(above, CLOSE)
         fewer = machine["pieces"] / n
         claims += [
             Claim(
                 f"{method}: {n} anchor points come close to the error of the SVM",
                 "a curve, no number",
                 f"{in_words(errors, unit='%')}, {mean - line:.2f} points above the SVM's "
-                f"{line:.2f}%{early}",
-                verdict(mean <= line + 0.5, mean <= 2 * line),
+                f"{line:.2f}%; 95% interval of the difference {100 * above.low:.2f} to "
+                f"{100 * above.high:.2f} points, close is at most {100 * CLOSE:g}{early}",
+                close,
             ),
             Claim(
                 f"{method}: that is well below the number of support vectors",
                 f"{ROUNDS}, against no number",
                 f"{n} against {machine['pieces']:,}, {fewer:.0f} times fewer",
-                verdict(fewer >= 10 and mean <= line + 0.5, fewer > 1),
+                verdict(fewer >= 10 and close is not Verdict.FAILS, fewer > 1),
             ),
         ]
     return claims
@@ -161,6 +170,7 @@ def draw(lab: Lab, rows: list[Row]) -> dict[str, Figure]:
             ends = [min(some) for some in errors], [max(some) for some in errors]
             ax.fill_between(rounds, *ends, color=COLOURS[colour], alpha=0.2, linewidth=0)
     line = next(r for r in rows if r["method"] == "RBF SVM")
+    ax.axvline(ROUNDS, color=COLOURS[GUIDE], linewidth=1, label=f"the paper's {ROUNDS} rounds")
     label = f"RBF SVM, test, {line['pieces']:,} support vectors"
     ax.axhline(100 * line["test_error"], color=COLOURS[GUIDE], linestyle=":", label=label)
     ax.set_ylim(0, 10 if not lab.quick else None)
@@ -178,7 +188,8 @@ EXPERIMENT = Experiment(
     judge=judge,
     captions={
         "pieces": "Training and test error of a piece-wise linear predictor of MNIST against "
-        "rounds, mean and range over seeds. The dotted line is the test error of the SVM."
+        "rounds, mean and range over seeds. The dotted line is the test error of the SVM, the "
+        "upright one the paper's 230 rounds."
     },
     chosen=f"""
 The form of a piece, its scale and `alpha=2e-4` were chosen on held-out training rows
@@ -188,5 +199,9 @@ whose test error had been printed before. A seed draws the centres.
 *As published*, a piece is the paper's: the columns, divided by one number so that all are in
 [-1, 1], of rows within the radius of the centre, and 0 elsewhere; no intercept, no penalty,
 {STEPS}. It is measured where there is a GPU.
+
+The paper says "close" and gives no number. Half a point of error is taken for that here: the claim
+holds, or does not, where the 95% interval of the difference lies on one side of it. Errors by image
+were not kept, so the interval is that of two samples (Newcombe's), wider than a paired one.
 """,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import platform
 import subprocess
@@ -52,17 +53,47 @@ def stamp(device: str | None = None) -> str:
 
 
 def changed_since(measured: str) -> list[str]:
-    """Return the files of the package that differ from those of a revision.
+    """Return the files of the package that compute otherwise than those of a revision.
+
+    Neither a new name, nor what is imported, nor comments and docstrings make a file another.
 
     Raises
     ------
     ValueError
         If this is no checkout, or one without that revision.
     """
-    names = _git("diff", "--name-only", measured.removesuffix(CHANGED), "--", *map(str, _FOLDERS))
-    if names is None:
+    revision = measured.removesuffix(CHANGED)
+    root = _git("rev-parse", "--show-toplevel")
+    told = _git("diff", "-M", "--name-status", revision, "--", *map(str, _FOLDERS))
+    if root is None or told is None:
         raise ValueError(f"There is no revision {measured} here to compare with.")
-    return names.splitlines()
+    files = []
+    for line in told.splitlines():
+        status, *names = line.split("\t")  # of a renamed file the former name first
+        if status[0] in "MR" and names[-1].endswith(".py"):
+            before = _git("show", f"{revision}:{names[0]}")
+            if before is not None and _computed(before) == _computed(
+                Path(root, names[-1]).read_text()
+            ):
+                continue
+        files.append(names[-1])
+    return files
+
+
+def _computed(source: str) -> str:
+    """Return a module without imports, docstrings and comments."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            node.body = [part for part in body if not _says_nothing(part)]  # type: ignore[attr-defined]
+    return ast.dump(tree)
+
+
+def _says_nothing(node: ast.AST) -> bool:
+    """Return whether a statement is an import or a docstring."""
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _git(*command: str) -> str | None:

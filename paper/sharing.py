@@ -17,7 +17,7 @@ from shareboost.pools import Templates
 from shareboost.rivals import OneVsRestGreedyClassifier
 
 from .drawing import COLOUR_OF, COLOURS, curve, labelled, panels
-from .experiment import Claim, Experiment, Row, verdict
+from .experiment import Claim, Experiment, Row, Verdict, together, verdict
 from .features_needed import Needed
 from .lab import Lab
 from .penalty import chosen_alpha
@@ -175,9 +175,11 @@ def draw(lab: Lab, rows: list[Row]) -> Mapping[str, Figure]:
 def judge(rows: list[Row]) -> list[Claim]:
     """Return the paper's claims, where a target that was not reached never helps ShareBoost."""
     ours, theirs = ([Needed.of(rows, method, target) for target in TARGETS] for method in METHODS)
-    mild = [own.exponent < 1 and not own.missed[-1] for own in ours]
+    mild = [Verdict.FAILS if own.missed[-1] else _below_1(own) for own in ours]
     # A lower bound for few classes would make the growth look larger than it is.
-    steep = [own.exponent >= 1 and not own.missed[own.classes <= 8].any() for own in theirs]
+    steep = [
+        Verdict.FAILS if own.missed[own.classes <= 8].any() else _from_1(own) for own in theirs
+    ]
     fewer = [_fewer(own, their) for own, their in zip(ours, theirs, strict=True)]
     ratios = [_ratio(own, their) for own, their in zip(ours, theirs, strict=True)]
     more_so = [ratio[-1] > ratio[0] for ratio in ratios]
@@ -187,13 +189,13 @@ def judge(rows: list[Row]) -> list[Claim]:
             "the number of classes, as section 1 asks for (exponent below 1)",
             "a curve, no number",
             _growths(ours),
-            verdict(all(mild), any(mild)),
+            together(mild),
         ),
         Claim(
             "The increase is significant for one-vs-rest: linear or faster (exponent of 1 or more)",
             "a curve, no number",
             _growths(theirs),
-            verdict(all(steep), any(steep)),
+            together(steep),
         ),
         Claim(
             "With more than two classes ShareBoost needs fewer features than one-vs-rest, and the "
@@ -203,6 +205,22 @@ def judge(rows: list[Row]) -> list[Claim]:
             verdict(all(fewer) and all(more_so), any(fewer)),
         ),
     ]
+
+
+def _below_1(needed: Needed) -> Verdict:
+    """Return whether the exponent is below 1, by its interval."""
+    low, high = needed.exponent_interval
+    if high < 1:
+        return Verdict.HOLDS
+    return Verdict.FAILS if low >= 1 else Verdict.INDISTINGUISHABLE
+
+
+def _from_1(needed: Needed) -> Verdict:
+    """Return whether the exponent is 1 or more, by its interval."""
+    low, high = needed.exponent_interval
+    if low >= 1:
+        return Verdict.HOLDS
+    return Verdict.FAILS if high < 1 else Verdict.INDISTINGUISHABLE
 
 
 def _ratio(ours: Needed, theirs: Needed) -> NDArray[np.float64]:
@@ -225,7 +243,8 @@ def _growths(needed: list[Needed]) -> str:
     return "; ".join(
         f"{target:.0%} error: features for {own.classes[0]} classes {own.at(0)}, for "
         f"{own.classes[-1]} classes {own.at(-1)}, which is {own.growth:.1f} times those for 2 to 8 "
-        f"classes, growing as k^{own.exponent:.2f}{_missed(own)}"
+        f"classes, growing as k^{own.exponent:.2f} (95% interval of the exponent "
+        f"{own.exponent_interval[0]:.2f} to {own.exponent_interval[1]:.2f}){_missed(own)}"
         for target, own in zip(TARGETS, needed, strict=True)
     )
 
@@ -272,7 +291,11 @@ on {HELD_OUT:.0%} of the training rows of {FULL.classes_for_alpha} classes, aver
 Everything else is a default: they were chosen on held-out training rows, pixels of Chars74K among
 others, those of templates on MNIST's. docs/defaults.md tells that test errors of Isolet, Pendigits
 and MNIST had been seen by then; it tells of none of Chars74K. The test set chooses nothing here:
-the features that a test error needs are what the paper plots. An earlier
+the features that a test error needs are what the paper plots. Exponents are the slopes of straight
+lines through the logarithms of the means, and a claim about them holds, or does not, where their
+95% interval, by the standard error of the slope, lies on one side of 1. Both methods are the tuned
+form, with an intercept and a penalty: there is no run *as published*, and none with the paper's
+1000 templates. An earlier
 run of the same recipe (revision 3a6354f) differed in single models: with 36 classes ShareBoost
 needed 39 or 40 features for 8% in all seeds, where three of them need 44 to 47 now.""",
 )

@@ -5,10 +5,13 @@
 
 import ast
 import importlib
+import importlib.util
 import re
 from pathlib import Path
 
 import pytest
+
+import shareboost
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -48,3 +51,36 @@ def test_every_name_that_a_page_imports_is_public(page):
             module = importlib.import_module(node.module)
             for name in (alias.name for alias in node.names):
                 assert name in getattr(module, "__all__", dir(module))
+
+
+def names_of_places(text):
+    """Return the names in backticks that stand for places in the code.
+
+    These are all dotted names, and all in a paragraph that begins with "In the code:".
+    """
+    names = set(re.findall(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`", text))
+    for paragraph in re.split(r"\n\s*\n", text):
+        if paragraph.startswith("In the code:"):
+            names.update(re.findall(r"`([\w.]+)`", paragraph))
+    return names
+
+
+def resolve(place):
+    """Return what a dotted name stands for, below the package or else anywhere."""
+    place = re.sub(r"^path_\b", "path.Path", place)  # of a fitted classifier
+    first = place.split(".")[0]
+    below = hasattr(shareboost, first) or importlib.util.find_spec(f"shareboost.{first}")
+    module, *names = ["shareboost"] * bool(below) + place.split(".")
+    found = importlib.import_module(module)
+    for name in names:
+        module = f"{module}.{name}"
+        found = getattr(found, name) if hasattr(found, name) else importlib.import_module(module)
+    return found
+
+
+@pytest.mark.parametrize("name", ["mathematics", "algorithm"])
+def test_every_place_in_the_code_that_a_page_names_is_there(name):
+    names = names_of_places(without_code(ROOT / "docs" / f"{name}.md"))
+    assert len(names) > 10
+    for place in sorted(names):
+        resolve(place)  # raises ImportError otherwise

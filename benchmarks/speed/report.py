@@ -203,7 +203,8 @@ def growth_plot(found: Found, target: Path) -> None:
 def written(found: Found) -> str:
     """Return all tables."""
     revisions = ", ".join(sorted(set(found["revisions"].values())))
-    lines = [f"Measured on {found['machine']} Revision {revisions}.", ""]
+    dates = ", ".join(sorted(set(found["dates"].values())))
+    lines = [f"Measured on {found['machine']} Revision {revisions}; {dates}.", ""]
     lines += [*matches_table(found), ""]
     lines += ["## Single steps", "", *limits_table(found), "", *alone_lines(found)]
     if "growth" in found:

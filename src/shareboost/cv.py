@@ -54,7 +54,8 @@ class ShareBoostCV(Predictor):
     alpha : float, str, list of them or None, default=None
         Weight of the penalty, as in ``ShareBoostClassifier``. Of a list, such as
         ``["0.2*auto", "auto", "5*auto"]``, the best is chosen along with the number of features:
-        each fold has a run for each weight. None: the estimator's.
+        each fold has a run for each weight, which chooses its own features and starts from
+        nothing, not from the run with another weight. None: the estimator's.
     cv : int, splitter, iterable of (train, test) or None, default=None
         The folds. An integer (None: 5) makes as many stratified ones.
     scoring : str, callable or None, default=None

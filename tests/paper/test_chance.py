@@ -4,7 +4,7 @@ import pytest
 from scipy.stats import chi2
 
 from paper import Verdict
-from paper.chance import Interval, Paired, at_most, of_seeds, wilson
+from paper.chance import Interval, Paired, at_most, difference, equal, of_seeds, wilson
 
 
 def test_the_interval_is_that_of_wilsons_formula():
@@ -36,3 +36,14 @@ def test_a_paired_test_is_mcnemars():
     assert Paired(60, 30).better == Verdict.FAILS
     assert Paired(5, 7).better == Verdict.INDISTINGUISHABLE
     assert str(Paired(5, 7)) == "5 rows wrong here alone and 7 there alone, p = 0.77"
+
+
+def test_the_interval_of_a_difference_is_newcombes():
+    """An example of Newcombe, Statistics in Medicine 17 (1998) 873: 56 of 70 and 48 of 80."""
+    assert difference((56, 70), (48, 80)) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+
+
+def test_an_error_equals_the_papers_to_two_decimals_or_within_its_interval():
+    assert equal(wilson(267, 10_000), 0.0267, 0.0267) == Verdict.HOLDS
+    assert equal(wilson(295, 10_000), 0.0267, 0.0295) == Verdict.INDISTINGUISHABLE
+    assert equal(wilson(350, 10_000), 0.0267, 0.035) == Verdict.FAILS

@@ -3,7 +3,6 @@ import pytest
 from made_up_rows import share_of_bound, theorem_1
 from sklearn.datasets import load_iris
 
-from paper import Verdict
 from paper.generalization_gap import (
     VARIED,
     Fit,
@@ -12,27 +11,20 @@ from paper.generalization_gap import (
     constant,
     draw,
     gaps,
-    judge,
+    told,
 )
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"), [(0.1, Verdict.HOLDS), (1.5, Verdict.INDISTINGUISHABLE)]
-)
-def test_gaps_are_compared_with_bounds_that_say_anything(share, expected):
+@pytest.mark.parametrize("share", [0.1, 1.5])
+def test_gaps_are_compared_with_bounds_that_say_anything(share):
     rows = theorem_1(share_of_bound(share))
     telling = {(row["panel"], row["bound"]) for row in rows if row["bound"] < 1}
     assert 0 < len(telling) < 9
-    (claim,) = judge(rows)
-    assert claim.verdict == expected
-    assert f"{constant(rows):.2g} times the bound covers all 9." in claim.measured
+    words = told(rows)
+    assert f"{constant(rows):.2g} times the bound covers all 9." in words
     below = len(telling) if share < 1 else 0
-    assert f"at {len(telling)} of them, and above the gap at {below} of these" in claim.measured
-
-
-def test_a_bound_that_says_nothing_is_no_evidence():
-    rows = [row | {"bound": 1.0 + row["bound"]} for row in theorem_1()]
-    assert judge(rows)[0].verdict == Verdict.INDISTINGUISHABLE
+    assert f"says nothing, at {9 - len(telling)} of them" in words
+    assert f"at the other {len(telling)} it is above the gap {below} times" in words
 
 
 def test_errors_are_of_the_rows_fitted_and_of_all_others_of_the_classes():

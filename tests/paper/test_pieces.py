@@ -6,23 +6,26 @@ from paper import Lab, Verdict
 from paper.pieces import draw, judge, svm
 
 
-def rows_of(last, line, n=230, vectors=10_000):
+def rows_of(last, line, n=230, vectors=10_000, tested=10_000):
+    about = {"method": "ShareBoost", "train_error": 0.01, "tested": tested}
     own = [
-        {"method": "ShareBoost", "seed": s, "pieces": t, "train_error": 0.01, "test_error": e}
+        about | {"seed": s, "pieces": t, "test_error": e}
         for s, e in enumerate(last)
         for t in (1, n)
     ]
-    return [*own, {"method": "RBF SVM", "pieces": vectors, "test_error": line}]
+    machine = {"method": "RBF SVM", "pieces": vectors, "test_error": line, "tested": tested}
+    return [*own, machine]
 
 
 def verdicts(*arguments, **named):
     return [claim.verdict for claim in judge(rows_of(*arguments, **named))]
 
 
-def test_close_is_half_a_point_and_twice_as_many_errors_are_a_part_of_it():
-    assert verdicts([0.016, 0.018], 0.0134) == [Verdict.HOLDS, Verdict.HOLDS]
-    assert verdicts([0.021, 0.023], 0.0134)[0] == Verdict.IN_PART
-    assert verdicts([0.03], 0.0134)[0] == Verdict.FAILS
+def test_close_is_half_a_point_by_the_interval_of_the_difference():
+    assert verdicts([0.013, 0.014], 0.0134) == [Verdict.HOLDS, Verdict.HOLDS]
+    assert verdicts([0.016, 0.018], 0.0134)[0] == Verdict.INDISTINGUISHABLE
+    assert verdicts([0.016, 0.018], 0.0134, tested=1_000_000)[0] == Verdict.HOLDS
+    assert verdicts([0.03], 0.0134) == [Verdict.FAILS, Verdict.IN_PART]
 
 
 def test_fewer_pieces_than_support_vectors():
@@ -32,19 +35,23 @@ def test_fewer_pieces_than_support_vectors():
 
 def test_the_mean_and_spread_of_seeds_are_told():
     text = judge(rows_of([0.016, 0.018], 0.0134))[0].measured
-    expected = "1.70% ± 0.14 over 2 seeds (1.60, 1.80), 0.36 points above the SVM's 1.34%"
+    expected = (
+        "1.70% ± 0.14 over 2 seeds (1.60, 1.80), 0.36 points above the SVM's 1.34%; 95% interval "
+        "of the difference 0.02 to 0.70 points, close is at most 0.5"
+    )
     assert text == expected
 
 
 def test_a_seed_that_ended_early_counts():
     rows = rows_of([0.016], 0.0134)
-    early = {"method": "ShareBoost", "seed": 1, "pieces": 229, "train_error": 0, "test_error": 0.5}
+    early = rows[0] | {"seed": 1, "pieces": 229, "test_error": 0.5}
     assert judge([early, *rows])[0].verdict == Verdict.FAILS
 
 
 def test_the_figure_has_both_curves_and_the_line(tmp_path):
     figure = draw(Lab("pieces", tmp_path), rows_of([0.016, 0.018], 0.0134))["pieces"]
-    train, test, line = figure.axes[0].lines
+    train, test, papers, line = figure.axes[0].lines
+    np.testing.assert_allclose(papers.get_xdata(), [230, 230])
     np.testing.assert_allclose(train.get_ydata(), [1.0, 1.0])
     np.testing.assert_allclose(test.get_ydata(), [1.7, 1.7])
     np.testing.assert_allclose(line.get_ydata(), [1.34, 1.34])

@@ -246,12 +246,14 @@ def test_ties_go_to_the_lowest_column_by_every_rule(rule):
     [
         ({"rule": "best"}, "'rule' parameter .* must be a str among"),
         ({"shortlist": 0}, "'shortlist' parameter"),
+        ({"shortlist": True}, "'shortlist' parameter"),
+        ({"n_features": True}, "'n_features' parameter"),
         ({"swap": "yes"}, "'swap' parameter"),
     ],
 )
 def test_unknown_rules_are_refused(problem, parameters, message):
     with pytest.raises(ValueError, match=message):
-        ShareBoostClassifier(2, **parameters).fit(*problem)
+        ShareBoostClassifier(**{"n_features": 2} | parameters).fit(*problem)
 
 
 @pytest.mark.parametrize("rule", LOSS_RULES)

@@ -31,7 +31,7 @@ def loaded(
 
     if path != STDIN:
         return load_model(path)
-    from ..io.reader import model_of
+    from ..io.model_file import model_of
     from ..io.text import LARGEST_FILE, ModelFormatError
 
     try:  # one byte more than a model may have is too much to be taken

@@ -172,7 +172,7 @@ def fit(
 
 def _write(result: Fitted, out: str, force: bool, model_only: bool) -> None:
     """Write the model and end with a few lines."""
-    from ..io.writer import content_of
+    from ..io.model_file import content_of
 
     with output(out, force) as file:
         file.write(content_of(result.clf, whole_path=not model_only))

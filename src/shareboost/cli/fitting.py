@@ -13,9 +13,8 @@ import numpy as np
 
 from ..classifier import ShareBoostClassifier
 from ..cv import ShareBoostCV
-from ..io.inputs import level_name
-from ..pools.by_name import takes_nan
-from ..pools.templates import Templates
+from ..io.model_file import level_name
+from ..pools import takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
 from .files import printable
@@ -182,6 +181,8 @@ def template_options(
 
 def _templates(n_columns: int, options: dict[str, Any]) -> Any:
     """Return the pool for images of so many columns."""
+    from ..pools.templates import Templates
+
     shape = options.get("image_shape", ())
     square = math.isqrt(n_columns)
     height, width, n_channels = [*(shape or (square, square)), 1][:3]

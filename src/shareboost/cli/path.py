@@ -26,7 +26,7 @@ def path(
     - `shareboost path model.json`
     - `shareboost path model.json --csv > rounds.csv`
     """
-    from ..path_of_one import PathOfOne
+    from ..path import PathOfOne
 
     path = loaded(model).path_
     if isinstance(path, PathOfOne):

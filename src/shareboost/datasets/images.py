@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import correlate1d
 
 from ..threads import Workers, single_threaded_blas
 from ..validation import at_least, image_shape_of_rows, positive
+
+Floats = NDArray[np.float64]
 
 BLOCK_VALUES = 2**19  # a task: some 20 ms, so that an interrupt is soon heard
 
@@ -51,16 +54,50 @@ def deskew(images: ArrayLike, *, image_shape: tuple[int, ...] | None = None) -> 
     images = check_images(images)
     shape = shape_of_one(images, image_shape)
 
-    from ..kernels.slant import deskew_block  # numba's import takes its time
-
     rounding = 0.5 if images.dtype == np.uint8 else 0.0
     out = np.empty((len(images), *shape), dtype=images.dtype)
 
     def work(_: int, first: int, some: NDArray[Any]) -> None:
-        deskew_block(some, rounding, out[first : first + len(some)])
+        out[first : first + len(some)] = _upright(some.astype(np.float64)) + rounding
 
-    for_blocks(work, images, shape, math.prod(shape))
+    for_blocks(work, images, shape, 8 * math.prod(shape))  # copies in float64 stay in the cache
     return out.reshape(images.shape)
+
+
+def _upright(images: Floats) -> Floats:
+    """Return images, (n, height, width, channels), with their rows moved until none is slanted."""
+    _, height, width, _ = images.shape
+    per_row, middle = _slants(images)
+    # No row moves further than out of the image.
+    shift = np.clip(per_row * (np.arange(height) - middle), -width, width)
+    whole = np.floor(shift)
+    part = (shift - whole)[:, :, None, None]
+    outside = np.pad(images, ((0, 0), (0, 0), (width, width + 1), (0, 0)))
+    left = np.arange(width, 2 * width) + whole.astype(np.intp)[:, :, None]
+    a, b = (np.take_along_axis(outside, at[..., None], axis=2) for at in (left, left + 1))
+    # The last bit may not leave the range of the two.
+    return np.clip((1.0 - part) * a + part * b, np.minimum(a, b), np.maximum(a, b))
+
+
+def _slants(images: Floats) -> tuple[Floats, Floats]:
+    """Return how far columns move per row, and the row around which they do, (n, 1) each.
+
+    That is the covariance of row and column over the variance of the row, weighted by the
+    pixels; 0 where there is no such thing.
+    """
+    _, height, width, _ = images.shape
+    largest = np.abs(images).max(axis=(1, 2, 3), keepdims=True)
+    ink = (images / np.where(largest > 0.0, largest, 1.0)).sum(axis=3)  # sums stay finite
+    rows, columns = np.arange(float(height)), np.arange(float(width))
+    total = ink.sum(axis=(1, 2))
+    by_row = ink.sum(axis=2)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        middle = by_row @ rows / total
+        variance = by_row @ rows**2 / total - middle**2
+        across = ink.sum(axis=1) @ columns / total
+        per_row = ((ink @ columns) @ rows / total - middle * across) / variance
+    slanted = (total > 0.0) & (variance > 1e-9 * height**2)
+    return np.where(slanted, per_row, 0.0)[:, None], np.where(slanted, middle, 0.0)[:, None]
 
 
 def edges(
@@ -123,17 +160,31 @@ def edges(
     slope = apart * smooth
     smooth, slope = smooth / smooth.sum(), slope / slope[radius:].sum()
 
-    from ..kernels.edges import edges_block  # numba's import takes its time
-
     rounding, largest = (0.5, 255.0) if images.dtype == np.uint8 else (0.0, math.inf)
     out = np.empty((len(images), height, width, n_directions), dtype=images.dtype)
 
     def work(_: int, first: int, some: NDArray[Any]) -> None:
-        some = some.reshape(-1, height, width)
-        edges_block(some, smooth, slope, largest, rounding, out[first : first + len(some)])
+        some = some[..., 0].astype(np.float64)
+        across, down = (_slopes(some, smooth, slope, axis) for axis in (2, 1))
+        size = np.minimum(np.hypot(across, down), largest)
+        turn = np.arctan2(down, across) * (n_directions / (2.0 * math.pi))
+        before = np.floor(turn)
+        part = turn - before
+        directed = np.full((*size.shape, n_directions), rounding)
+        # atan2's rounding may lead to the next direction, never beyond it.
+        for number, share in ((before, 1.0 - part), (before + 1.0, part)):
+            channel = number.astype(np.intp)[..., None] % n_directions
+            np.put_along_axis(directed, channel, (share * size + rounding)[..., None], axis=3)
+        out[first : first + len(some)] = directed
 
     for_blocks(work, images, shape, height * width * n_directions)
     return out.reshape(len(images), -1) if images.ndim == 2 else out
+
+
+def _slopes(images: Floats, smooth: Floats, slope: Floats, axis: int) -> Floats:
+    """Return the slopes of images along an axis, smoothed along the other; 0 lies outside."""
+    smoothed = correlate1d(images, smooth, axis=3 - axis, mode="constant")
+    return correlate1d(smoothed, slope, axis=axis, mode="constant")
 
 
 def for_blocks(

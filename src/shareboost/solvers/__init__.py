@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..penalties import Frobenius, Penalty
 from ..rows import Rows, may_overflow
-from .dane import surrogate
+from .dane import rows_near, surrogate
 from .lbfgs import lbfgs
 from .nesterov import nesterov
 from .newton import newton
@@ -150,8 +150,8 @@ class Refit:
         missing = rows.n_columns - W.shape[1]
         W = np.pad(W, ((0, 0), (0, missing)))
         objective = self.objective(rows, W, goal)
-        if rows.near is not None and self.solver == "lbfgs":
-            end, iterations = surrogate(objective, rows.near, tolerance, self.max_iter)
+        if self.solver == "lbfgs" and (near := rows_near(rows)) is not None:
+            end, iterations = surrogate(objective, near, tolerance, self.max_iter)
         else:
             end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)
         if not np.isfinite(end.value):

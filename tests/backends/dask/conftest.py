@@ -7,12 +7,6 @@ dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 
-@pytest.fixture(autouse=True)
-def looking_often(monkeypatch):
-    """Have fits of few rows not wait for the next look at the workers."""
-    monkeypatch.setattr("shareboost.backends.dask.executor.LOOK_OFTEN", 0.002)
-
-
 @pytest.fixture(scope="session", autouse=True)
 def settings_of_dask():
     settings = {

@@ -70,7 +70,7 @@ def test_stumps_take_gaps_and_many_values(client, three, refitting, mode, bins):
         as_local(settled(2, pool=Stumps(max_bins=bins)), X, y, mode=mode)
 
 
-@pytest.mark.parametrize("rule", ["newton", "line_search", "column", "refit"])
+@pytest.mark.parametrize("rule", ["orthogonal", "newton", "line_search", "column", "refit"])
 @both_refits
 def test_every_rule_chooses_as_locally(client, three, refitting, rule, mode):
     with refitting(mode):

@@ -1,35 +1,156 @@
-"""Dask's arrays and frames as blocks of rows: X, labels and weights side by side."""
+"""Dask's arrays and frames as blocks of rows: their columns, their lengths, some of their rows."""
 
 from __future__ import annotations
 
 import math
 import warnings
 from collections.abc import Sequence
+from itertools import pairwise
 from numbers import Number
 from typing import Any, NamedTuple
 
 import dask.array as da
 import numpy as np
+import scipy.sparse as sp
 from dask.base import collections_to_expr
 from dask.core import flatten
+from dask.delayed import delayed
+from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import _check_feature_names, _check_n_features
 
-from ...inputs import backend_name, on_host
+from ...inputs import backend_name, on_host, rows_of
 from ...validation import check_labels_of_one_type, sample_weights
 from .executor import Graph, Key
-from .given_rows import counted_lengths, lengths_of
-from .tables import whole_rows
+
+# Where a frame has the lengths of its partitions, once they are counted.
+COUNTED = "_shareboost_lengths"
+
+
+# Columns.
+
+
+def check_table(X: Any) -> None:
+    """Raise for what is no table of known columns."""
+    # Delayed values have any attribute that one asks for.
+    if not hasattr(type(X), "npartitions") or getattr(X, "ndim", None) != 2:
+        ndim = f" of {X.ndim} dimensions" if isinstance(X, da.Array) else ""
+        raise ValueError(
+            f"X is Dask's {type(X).__name__}{ndim}: it takes its arrays of two dimensions, (rows, "
+            "columns), and its DataFrames."
+        )
+    if math.isnan(X.shape[1]):
+        raise ValueError("X has an unknown number of columns: call X.compute_chunk_sizes() first.")
+    if X.shape[1] == 0:
+        raise ValueError("X has no columns: it takes at least one.")
+
+
+def check_columns(estimator: Any, X: Any, learn: bool = False) -> None:
+    """Raise for what is no table, or whose columns are not those that an estimator knows."""
+    check_table(X)
+    if learn and not hasattr(estimator, "device"):
+        raise ValueError(
+            f"X is Dask's, and {type(estimator).__name__} computes in NumPy: give X.compute()."
+        )
+    _check_feature_names(estimator, X._meta, reset=learn)
+    _check_n_features(estimator, X, reset=learn)
+
+
+def whole_rows(X: da.Array) -> da.Array:
+    """Return the array with whole rows in every block."""
+    if X.numblocks[1] == 1:
+        return X
+    if not hasattr(X._meta, "__array_function__") and not sp.issparse(X._meta):
+        raise ValueError(
+            f"X has {X.numblocks[1]} chunks of columns and blocks of {type(X._meta).__name__}, "
+            "which Dask cannot join: rechunk it to whole rows before they become such."
+        )
+    return X.rechunk({1: -1})
+
+
+# Rows.
+
+
+def lengths_of(X: Any) -> tuple[int, ...]:
+    """Return how many rows each block has; those of a frame are counted once."""
+    if not isinstance(X, da.Array):
+        if COUNTED not in vars(X):  # Dask has no place for them
+            vars(X)[COUNTED] = tuple(map(int, X.map_partitions(len).compute()))
+    elif np.isnan(X.chunks[0]).any():
+        raise ValueError(
+            "X has blocks of unknown lengths: call X.compute_chunk_sizes() first, or give y and "
+            "sample_weight as Dask's, in the same blocks."
+        )
+    return _row_chunks(X)
+
+
+def _row_chunks(X: Any) -> tuple[Any, ...]:
+    """Return the rows of every block, NaN where they are not known."""
+    if isinstance(X, da.Array):
+        return tuple(X.chunks[0])
+    return vars(X).get(COUNTED) or (math.nan,) * int(X.npartitions)
+
+
+def by_block(rows: NDArray[np.intp], lengths: Sequence[int]) -> list[NDArray[np.intp]]:
+    """Return the rows of each block, by their index there, of rising rows of all."""
+    starts = np.cumsum([0, *lengths])
+    cuts = pairwise(np.searchsorted(rows, starts))
+    return [rows[a:b] - start for (a, b), start in zip(cuts, starts[:-1], strict=True)]
+
+
+def some_rows(X: Any, rows: NDArray[Any]) -> Any:
+    """Return some rows of an array or a frame, lazy, by mask or by index in rising order.
+
+    Every row stays in its block; blocks of which no row is taken are left out. Of a frame the
+    lengths of its partitions are counted, which Dask does not know.
+    """
+    lengths = lengths_of(X)
+    rows = np.asarray(rows)
+    places = by_block(np.flatnonzero(rows) if rows.dtype == bool else rows, lengths)
+    # One block at least, if of no rows: Dask has no arrays without any.
+    kept = [block for block, taken in enumerate(places) if taken.size] or [0]
+    places = [places[block] for block in kept]
+    counts = tuple(taken.size for taken in places)
+    if not isinstance(X, da.Array):
+        return _of_frame(X, kept, places, counts)
+    index = tuple("ijklm"[: X.ndim])
+    return da.blockwise(
+        rows_of,
+        index,
+        X.blocks[kept],
+        index,
+        da.from_array(np.concatenate(places), chunks=(counts,)),
+        index[:1],
+        adjust_chunks={"i": counts},
+        align_arrays=False,  # the blocks are longer than what is taken of them
+        meta=X._meta,
+        token="shareboost-rows",
+    )
+
+
+def _of_frame(
+    X: Any, kept: list[int], places: list[NDArray[np.intp]], counts: tuple[int, ...]
+) -> Any:
+    """Return those rows of some partitions as a frame."""
+    import dask.dataframe as dd
+
+    parts = X.partitions[kept].to_delayed(optimize_graph=False)
+    taken = map(delayed(rows_of, pure=True), parts, places)
+    # Verified: of a frame that is not, Dask fails to fuse the tasks of arrays made from it.
+    frame = dd.from_delayed(list(taken), meta=X._meta, prefix="shareboost-rows")
+    vars(frame)[COUNTED] = counts
+    return frame
+
+
+# Rows, labels and weights side by side.
 
 
 class Blocks(NamedTuple):
     """The keys of every block's rows, labels and weights in one graph."""
 
     graph: Graph
-    keys: list[tuple[Any, ...]]  # of X, y and the weights; a key None where there are none
+    keys: list[tuple[Key | None, ...]]  # of X, y and the weights; None where there are none
     given: tuple[Any, ...]  # what was computed already is in no graph: this keeps it
-
-    def __len__(self) -> int:
-        return len(self.keys)
 
 
 def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
@@ -42,100 +163,63 @@ def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
     if isinstance(sample_weight, Number):
         sample_weights(sample_weight, np.empty((1, 0)))  # raises for one that is no weight
         sample_weight = None
-    rows = whole_rows(X) if isinstance(X, da.Array) else X
-    others = [
-        None if values is None else _beside(rows, values, name)
-        for name, values in (("y", y), ("sample_weight", sample_weight))
-    ]
-    given = [rows, *(other for other in others if other is not None)]
-    graph, lists = _optimised(given)
-    columns = [lists.pop(0), *([] if other is None else lists.pop(0) for other in others)]
-    n = len(columns[0])
-    keys = zip(*(own or [None] * n for own in columns), strict=True)
-    return Blocks(graph, list(keys), tuple(given))
-
-
-def _optimised(given: Sequence[Any]) -> tuple[Graph, list[list[Key]]]:
-    """Return one graph of some collections, and the keys of each of them.
-
-    What they have in common is computed once, among the arrays and among the frames. Dask can
-    optimise both at once, but then gives their keys in another order; and ``dask.optimize``
-    gives the keys of one frame for those of another.
-    """
+    given = [whole_rows(X) if isinstance(X, da.Array) else X, y, sample_weight]
+    for i, name in ((1, "y"), (2, "sample_weight")):
+        if given[i] is not None:
+            given[i] = beside(given[0], given[i], name)
     graph: Graph = {}
     keys: dict[int, list[Key]] = {}
+    # What they have in common is computed once, among the arrays and among the frames. Dask can
+    # optimise both at once, but then gives their keys in another order; and ``dask.optimize``
+    # gives the keys of one frame for those of another.
     for arrays in (True, False):
-        places = [i for i, one in enumerate(given) if isinstance(one, da.Array) == arrays]
-        if places:
-            found = collections_to_expr([given[i] for i in places]).optimize()
-            graph.update(found.__dask_graph__())
-            for i, own in zip(places, found.__dask_keys__(), strict=True):
-                keys[i] = list(flatten(own))
-    return graph, [keys[i] for i in range(len(given))]
+        alike = {
+            i: values
+            for i, values in enumerate(given)
+            if values is not None and isinstance(values, da.Array) == arrays
+        }
+        if alike:
+            optimised = collections_to_expr(list(alike.values())).optimize()
+            graph.update(optimised.__dask_graph__())
+            keys |= zip(alike, map(list, map(flatten, optimised.__dask_keys__())), strict=True)
+    columns = [keys.get(i) or [None] * len(keys[0]) for i in range(3)]
+    return Blocks(graph, list(zip(*columns, strict=True)), tuple(given))
 
 
-def row_chunks(X: Any) -> tuple[float, ...]:
-    """Return the rows of every block, NaN where they are not known."""
-    if isinstance(X, da.Array):
-        chunks: tuple[float, ...] = X.chunks[0]
-        return chunks
-    return counted_lengths(X) or (math.nan,) * int(X.npartitions)
-
-
-def _beside(X: Any, values: Any, name: str) -> Any:
-    """Return one number or label a row as a collection in the chunks of X."""
-    if backend_name(values) != "dask" and not isinstance(X, da.Array):
-        lengths_of(X)  # counts them
-    chunks = row_chunks(X)
-    known = not math.isnan(sum(chunks))
-    if backend_name(values) != "dask":
-        if not known:
-            raise ValueError(
-                f"X has blocks of unknown sizes and {name} is {type(values).__name__}: give {name} "
-                "as a collection of Dask in the same blocks, or call X.compute_chunk_sizes() first."
-            )
+def beside(X: Any, values: Any, name: str) -> Any:
+    """Return one number or label per row as a collection in the chunks of X's rows."""
+    here = backend_name(values) != "dask"
+    if here:
+        lengths_of(X)  # raises where they are not known
         if name == "y":
             check_labels_of_one_type(values)
-        values = _one_a_row(np.asarray(on_host(values)), name)
-        _check_length(values.shape, sum(chunks), name)
-        return da.from_array(values, chunks=(chunks,))
-    if not isinstance(values, da.Array) and not hasattr(type(values), "to_dask_array"):
+        values = np.asarray(on_host(values))
+    array = here or isinstance(values, da.Array)
+    if array:
+        if name == "y" and values.ndim == 2 and values.shape[1] == 1:
+            warn = "y is a column, of the shape (rows, 1): it takes one dimension, as of y[:, 0]."
+            warnings.warn(warn, DataConversionWarning, stacklevel=2)
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise ValueError(
+                f"{name} has the shape {values.shape}: it takes one value a row, (rows,)."
+            )
+    elif not hasattr(type(values), "to_dask_array"):
         raise ValueError(
             f"{name} is Dask's {type(values).__name__}: it takes its arrays and its Series, and "
             "NumPy's arrays."
         )
-    if isinstance(values, da.Array):
-        values = _one_a_row(values, name)
-    own = row_chunks(values)
-    if isinstance(values, da.Array) and known and not math.isnan(sum(own)):
-        _check_length(values.shape, sum(chunks), name)
-        if own != chunks:
-            return values.rechunk((chunks,))
-    elif len(own) != len(chunks):
+    chunks, theirs = _row_chunks(X), values.shape if here else _row_chunks(values)
+    if array and not math.isnan(sum(chunks) + sum(theirs)):
+        if sum(theirs) != sum(chunks):
+            raise ValueError(
+                f"X and {name} differ in length: X has {sum(chunks)} rows, {name} the shape "
+                f"{values.shape}. {name} takes one value a row."
+            )
+        return da.from_array(values, chunks=(chunks,)) if here else values.rechunk((chunks,))
+    if len(theirs) != len(chunks):
         raise ValueError(
-            f"X has {len(chunks)} blocks and {name} {len(own)}, of sizes that are not known: give "
-            "both in the same blocks, or call compute_chunk_sizes() on them first."
+            f"X has {len(chunks)} blocks and {name} {len(theirs)}, of sizes that are not known: "
+            "give both in the same blocks, or call compute_chunk_sizes() on them first."
         )
     return values
-
-
-def _one_a_row(values: Any, name: str) -> Any:
-    """Return an array of one dimension; labels in a column are taken, with a warning."""
-    if values.ndim == 1:
-        return values
-    if name == "y" and values.ndim == 2 and values.shape[1] == 1:
-        warnings.warn(
-            "y is a column, of the shape (rows, 1): it takes one dimension, as of y[:, 0].",
-            DataConversionWarning,
-            stacklevel=2,
-        )
-        return values[:, 0]
-    raise ValueError(f"{name} has the shape {values.shape}: it takes one value a row, (rows,).")
-
-
-def _check_length(shape: Sequence[int], n_rows: float, name: str) -> None:
-    if len(shape) == 0 or shape[0] != n_rows:
-        raise ValueError(
-            f"X and {name} differ in length: X has {n_rows:.0f} rows, {name} the shape "
-            f"{tuple(shape)}. {name} takes one value a row."
-        )

@@ -1,207 +1,312 @@
-"""Training rows on a cluster: checked, in blocks, and all that a fit asks of them."""
+"""Training and held-out rows on a cluster: checked, in blocks, and all that a fit asks of them."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils.validation import _check_feature_names_in
 
-from ...dataset import Sample, held_out_rows
-from ...inputs import on_host
-from ...io.fingerprint import digest
-from ...pools import Pool
+from ...dataset import CheckedSample, Sample, held_out_rows
+from ...identity import digest
+from ...inputs import backend_name, on_host
+from ...pools.base import Pool
+from ...pools.table import Table
+from ...progress import track
+from ...rows import Rows
+from ...validation import (
+    ClassWeight,
+    check_classes,
+    check_labels,
+    check_weighted_classes,
+    class_weights,
+)
 from .. import Backend
-from .block_preparer import Recipe, Survey
-from .blocks import Blocks
-from .executor import Fleet, Graph, Key
-from .given_rows import by_block
-from .rows import SpreadRows, spread_rows
-from .table import SpreadTable
-from .validation_set import SpreadHeldOut
+from . import worker
+from .blocks import Blocks, aligned, by_block, check_columns
+from .executor import BlockTasks, DaskExecutor, TensorsTravel
+from .rows import DaskRows, dask_rows
+from .worker import BlockPreparer, BlockSummary, SomeRows
 
-if TYPE_CHECKING:
-    from ...rows import Rows
+Vector = NDArray[np.float64]
+
+SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)  # of the largest, 1
 
 
 @dataclass(frozen=True)
-class SpreadSample:
+class DaskDataset:
     """Rows in blocks on the workers; in a fit it takes the part of ``Sample``.
 
     Where the rows take a small part of the workers' memory they are made once and held there;
     else every pass over them makes them anew.
     """
 
-    fleet: Fleet
-    blocks: Blocks
-    surveys: tuple[Survey, ...]
-    recipe: Recipe
-    own: Recipe  # with the rows' own weights, without those of their classes
+    executor: DaskExecutor
+    X: Blocks  # the rows as they were given, with labels and weights
+    summaries: tuple[BlockSummary, ...]
+    prepare: BlockPreparer
+    unbalanced: BlockPreparer  # with the rows' own weights, without those of their classes
     device: Any
-    numbers: tuple[NDArray[np.intp] | None, ...]  # of each block's rows, None for all
-    held: tuple[Key, ...] | None = None  # ``Sample`` of each block
+    some: tuple[SomeRows, ...]  # of each block
+    held: BlockTasks | None = None  # ``samples``, where the workers hold them
 
     @property
-    def weighted(self) -> SpreadSample:
+    def weighted(self) -> DaskDataset:
         """The rows of positive weight: there are no others."""
         return self
 
     @property
     def weight_unit(self) -> float:
         """What a weight of 1 stands for."""
-        return self.recipe.most * self.recipe.top
-
-    @property
-    def X(self) -> Blocks:
-        """The rows as they were given."""
-        return self.blocks
-
-    @property
-    def n_columns(self) -> int:
-        """Number of X's columns."""
-        return int(self.recipe.checked.n_features_in_)
-
-    @property
-    def kind(self) -> str:
-        """Of the rows: "dense", "sparse" or "tensors"."""
-        return next(survey.kind for survey in self.surveys if survey.n_rows)
+        return self.prepare.most * self.prepare.top
 
     @property
     def n_bytes(self) -> int:
         """About what the rows take."""
-        item = self.recipe.dtype.itemsize
-        return sum(survey.n_bytes * item // survey.dtype.itemsize for survey in self.surveys)
+        item = self.prepare.dtype.itemsize
+        return sum(one.n_bytes * item // one.dtype.itemsize for one in self.summaries)
 
     @cached_property
-    def lengths(self) -> list[int]:
-        """Rows of positive weight of each block."""
-        lowest = min(survey.lowest for survey in self.surveys)
-        if self.recipe.of_class(lowest).min() >= self.recipe.limit:
-            return [
-                survey.n_rows if own is None else own.size
-                for survey, own in zip(self.surveys, self.numbers, strict=True)
-            ]
-        return self._each(_n_rows, "rows")
+    def sizes(self) -> tuple[tuple[int, ...], float]:
+        """How many rows of positive weight each block has, and the sum of all weights."""
+        lengths, weights = zip(*self.samples.map("sizes", _size).computed(), strict=True)
+        return lengths, sum(weights)
 
     @property
     def n_rows(self) -> int:
         """Rows of positive weight."""
-        return sum(self.lengths)
+        return sum(self.sizes[0])
 
-    @cached_property
-    def total_weight(self) -> float:
-        """The sum of all weights."""
-        graph, keys = self.for_each(_total_weight, "weights")
-        return float(self.fleet.merged(graph, keys, operator.add))
-
-    def samples(self) -> tuple[Graph, Sequence[Key]]:
-        """Return tasks that make the ``Sample`` of every block, none if held, and their keys."""
-        if self.held is not None:
-            return {}, self.held
-        makes = [partial(self.recipe, own) for own in self.numbers]
-        tasks, keys = self.fleet.tasks("rows", makes, self.blocks.keys)
-        return self.blocks.graph | tasks, keys
-
-    def tasks(self, functions: Sequence[Any], what: str) -> tuple[Graph, list[Key]]:
-        """Return tasks of a function of every block's ``Sample``, and their keys."""
-        graph, samples = self.samples()
-        tasks, keys = self.fleet.tasks(what, functions, [(key,) for key in samples])
-        return graph | tasks, keys
-
-    def for_each(self, function: Any, what: str) -> tuple[Graph, list[Key]]:
-        """Return tasks of one function of every block's ``Sample``, and their keys."""
-        return self.tasks([function] * len(self.blocks), what)
-
-    def _each(self, function: Any, what: str) -> list[Any]:
-        """Return ``function(sample)`` of every block."""
-        return self.fleet.each(*self.for_each(function, what))
-
-    def hold(self) -> SpreadSample:
-        """Return the sample with its rows held by the workers, where they take little of them."""
-        if not self.fleet.has_room(self.n_bytes):
-            return self
-        graph, keys = self.samples()
-        workers = self.fleet.shared_out([own[0] for own in self.blocks.keys])
-        for worker in dict.fromkeys(workers):
-            own = [key for key, other in zip(keys, workers, strict=True) if other == worker]
-            self.fleet.held(_needed(graph, own), own, worker)
-        self.fleet.let_loose(graph)
-        return replace(self, held=tuple(keys))
+    @property
+    def samples(self) -> BlockTasks:
+        """The ``Sample`` of every block."""
+        makes = [partial(self.prepare, some) for some in self.some]
+        return self.held or self.executor.map("rows", makes, self.X.keys, self.X.graph)
 
     def release(self) -> None:
         """Have the workers forget what they hold."""
-        self.fleet.release()
+        self.executor.release()
 
-    def split(self, fraction: float, random_state: Any) -> tuple[SpreadSample, SpreadSample]:
+    def split(self, fraction: float, random_state: Any) -> tuple[DaskDataset, DaskDataset]:
         """Return the rows to train on and that fraction of every class, held out.
 
-        The same rows as of a local fit: their labels, a byte or two a row, come here for it.
+        The same rows as in a local fit: their labels, a byte or two per row, come here for it.
         """
-        asks = [self.recipe.labels] * len(self.blocks)
-        tasks, keys = self.fleet.tasks("labels", asks, [own[1:] for own in self.blocks.keys])
-        found = self.fleet.each(self.blocks.graph | tasks, keys)
-        y = np.concatenate([labels for _, labels in found])
+        beside = [keys[1:] for keys in self.X.keys]
+        tasks = self.executor.map("labels", self.prepare.labels, beside, self.X.graph)
+        rows, labels = zip(*tasks.computed(), strict=True)
 
-        def taken(rows: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
-            own = by_block(rows, [len(labels) for _, labels in found])
-            return tuple(numbers[some] for (numbers, _), some in zip(found, own, strict=True))
+        def taken(numbers: NDArray[np.intp]) -> tuple[NDArray[np.intp], ...]:
+            of_blocks = by_block(numbers, list(map(len, rows)))
+            return tuple(own[some] for own, some in zip(rows, of_blocks, strict=True))
 
-        train, held_out = held_out_rows(y, fraction, random_state)
+        train, held_out = held_out_rows(np.concatenate(labels), fraction, random_state)
         return (
-            replace(self, numbers=taken(train)),
-            replace(self, numbers=taken(held_out), recipe=self.own),
+            replace(self, some=taken(train)),
+            replace(self, some=taken(held_out), prepare=self.unbalanced),
         )
 
-    def fitted(self, pool: Pool, backend: Backend, centred: bool) -> SpreadSample:
+    def fitted(self, pool: Pool, backend: Backend, centred: bool) -> DaskDataset:
         """Fit the pool to the rows; return them, held where they can be."""
-        found = self.hold()
+        dataset = self
         try:
-            pool.fit(SpreadTable(found), centred=centred)
+            if self.executor.has_room(self.n_bytes):
+                dataset = replace(self, held=self.executor.hold(self.samples))
+            pool.fit(DaskTable(dataset), centred=centred)
         except BaseException:
-            self.fleet.release()
+            self.release()
             raise
-        return found
+        return dataset
 
     def rows(
         self, pool: Pool, n_classes: int, intercept: bool, backend: Backend, n: int
-    ) -> SpreadRows:
+    ) -> DaskRows:
         """Return the rows for a run of up to n atoms of the fitted pool."""
-        return spread_rows(self, pool, n_classes, intercept, n)
+        return dask_rows(self, pool, n_classes, intercept, n)
 
-    def held_out(self, rows: Rows) -> SpreadHeldOut:
+    def held_out(self, rows: Rows) -> DaskValidationSet:
         """Return these rows as those that a run on others is scored on."""
-        return SpreadHeldOut(self, rows)
+        return DaskValidationSet(self, rows)
 
     def digests(self, n_classes: int) -> dict[str, str]:
         """Return what tells whether other rows are the same, in the same blocks."""
-        X, y, weight = zip(*self._each(_digests, "digest"), strict=True)
+        X, y, weight = zip(*self.samples.map("digest", _digests).computed(), strict=True)
         weights = digest((weight, self.weight_unit))
         return {"X": digest(X), "y": digest((y, n_classes)), "sample_weight": weights}
 
 
-def _n_rows(sample: Sample) -> int:
-    return len(sample.y)
-
-
-def _total_weight(sample: Sample) -> float:
-    return float(sample.weight.sum())
+def _size(sample: Sample) -> tuple[int, float]:
+    return len(sample.y), float(sample.weight.sum())
 
 
 def _digests(sample: Sample) -> tuple[str, str, str]:
     return digest(on_host(sample.X)), digest(sample.y), digest(sample.weight)
 
 
-def _needed(graph: Graph, keys: Sequence[Key]) -> Graph:
-    """Return the tasks of a graph that some of them need."""
-    found: Graph = {}
-    left = list(keys)
-    while left:
-        key = left.pop()
-        if key in graph and key not in found:
-            found[key] = graph[key]
-            left += getattr(graph[key], "dependencies", ())
-    return found
+class DaskTable(Table):
+    """The rows of a dataset, as the fit of a pool reads them."""
+
+    def __init__(self, dataset: DaskDataset):
+        self._dataset = dataset
+        self.n_rows = dataset.n_rows
+        self.n_columns = int(dataset.prepare.checked.n_features_in_)
+        self.dtype = dataset.prepare.dtype
+        self.sparse = any(one.kind == "sparse" for one in dataset.summaries if one.n_rows)
+
+    def ask(self, question: Any, merge: Any, what: str) -> Any:
+        tasks = self._dataset.samples.map(what.replace(" ", "-"), partial(_answer, question))
+        (total,) = track(map(tasks.merged, [merge]), what, 1)
+        return total
+
+    def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
+        lengths, _ = self._dataset.sizes
+        takes = [partial(_some, some) for some in by_block(rows, lengths)]
+        tasks = self._dataset.samples.map("sample", takes)
+        X, weight = zip(*tasks.computed(), strict=True)
+        joined = sp.vstack(X, format="csr") if self.sparse else np.concatenate(X)
+        return joined, np.concatenate(weight)
+
+
+def _answer(question: Any, sample: Sample) -> Any:
+    return question(on_host(sample.X), sample.weight)
+
+
+def _some(rows: NDArray[np.intp], sample: Sample) -> tuple[Any, Vector]:
+    some = sample.take(rows)
+    return on_host(some.X), some.weight
+
+
+class DaskValidationSet:
+    """Held-out rows on a cluster, in blocks, as ``HeldOut``."""
+
+    def __init__(self, dataset: DaskDataset, rows: Any):
+        executor = rows.shards.executor  # of the training rows: it releases all after the run
+        make = partial(worker.held_out, dataset.device)
+        self._rows = dataset.samples.map("held-out", make, rows.shards.pool_key)
+        if executor.has_room(dataset.n_bytes):
+            self._rows = executor.hold(self._rows)
+
+    def score(self, rows: Any, W: NDArray[np.float64]) -> float:
+        """Return the weighted share of right answers."""
+        count = partial(worker.right, rows.chosen, rows.intercept, W)
+        right, total = self._rows.map("score", count).merged(worker.added)
+        return float(right / total)
+
+
+# Checks; most of them on the workers, in one pass.
+
+
+def checked_sample(
+    checked: Any, X: Any, y: Any, sample_weight: Any, allows_nan: bool
+) -> CheckedSample[Any]:
+    """Return the rows to fit an estimator to; ``checked`` learns the columns of X."""
+    check_columns(checked, X, learn=True)
+    executor = DaskExecutor()
+    if backend_name(X._meta) == "torch":
+        executor.client.register_plugin(TensorsTravel())
+    blocks = aligned(X, y, sample_weight)
+    summaries = _summaries(checked, executor, blocks, allows_nan)
+    classes = _classes(summaries)
+    preparers = _preparers(checked, summaries, classes, checked.class_weight)
+    some = (None,) * len(summaries)
+    dataset = DaskDataset(executor, blocks, summaries, *preparers, checked.device, some)
+    return CheckedSample(checked, classes, _check_feature_names_in(checked), dataset)
+
+
+def evaluation_sample(
+    checked: Any, eval_set: Sequence[Any], classes: NDArray[Any], allows_nan: bool
+) -> DaskDataset:
+    """Return held-out rows, checked against the training data."""
+    X, y, *weights = eval_set
+    try:
+        check_columns(checked, X)
+        executor = DaskExecutor()
+        blocks = aligned(X, y, weights[0] if weights else None)
+        summaries = _summaries(checked, executor, blocks, allows_nan)
+    except ValueError as error:
+        raise ValueError(f"eval_set is not valid: {error}") from None
+    labels = {label for one in summaries for label in one.labels.tolist()}
+    if unknown := sorted(labels - set(classes.tolist()), key=str):
+        raise ValueError(
+            f"eval_set has the label {unknown[0]!r}, which y does not hold: it takes the labels "
+            f"{classes.tolist()}."
+        )
+    _, prepare = _preparers(checked, summaries, classes, None)
+    some = (None,) * len(summaries)
+    return DaskDataset(executor, blocks, summaries, prepare, prepare, checked.device, some)
+
+
+def _summaries(
+    checked: Any, executor: DaskExecutor, blocks: Blocks, allows_nan: bool
+) -> tuple[BlockSummary, ...]:
+    """Return what the blocks hold; raise for what cannot be trained on."""
+    summarise = partial(worker.summarised, _light(checked), "allow-nan" if allows_nan else True)
+    found = executor.map("check", summarise, blocks.keys, blocks.graph).computed()
+    for one in found:
+        if isinstance(one, Exception):
+            raise one
+    kinds = {one.kind for one in found if one.n_rows}
+    if not kinds:
+        raise ValueError("X has no rows: it takes at least one row of each of 2 classes.")
+    if len(kinds) > 1:
+        raise ValueError(
+            f"X has blocks of unlike kinds, {' and '.join(sorted(kinds))}: it takes blocks of one."
+        )
+    return tuple(found)
+
+
+def _light(checked: Any) -> Any:
+    """Return an estimator that knows the columns and nothing else."""
+    light = type(checked)()
+    known = ("n_features_in_", "feature_names_in_")
+    vars(light).update({name: value for name, value in vars(checked).items() if name in known})
+    return light
+
+
+def _classes(summaries: Sequence[BlockSummary]) -> NDArray[Any]:
+    """Return the sorted labels of all blocks."""
+    labels = [one.labels for one in summaries if one.n_rows]
+    if len({of_block.dtype.kind in "OUST" for of_block in labels}) > 1:
+        raise ValueError(
+            "y mixes text and numbers: it takes labels that are all text or all numbers."
+        )
+    classes = np.unique(np.concatenate(labels))
+    # As many as there are rows, up to twice the classes: of more, scikit-learn asks nothing else.
+    n_rows = sum(one.n_rows for one in summaries)
+    check_labels(np.resize(classes, min(n_rows, 2 * classes.size)))
+    check_classes(classes)
+    return classes
+
+
+def _preparers(
+    checked: Any,
+    summaries: Sequence[BlockSummary],
+    classes: NDArray[Any],
+    class_weight: ClassWeight,
+) -> tuple[BlockPreparer, BlockPreparer]:
+    """Return how blocks become rows, with the weights of classes and without."""
+    k = classes.size
+    sums, largest = np.zeros(k), np.zeros(k)
+    for one in summaries:
+        place = np.searchsorted(classes, one.labels)
+        sums[place] += one.weights
+        largest[place] = np.maximum(largest[place], one.largest)
+    most = float(largest.max())
+    if not most > 0:
+        raise ValueError(
+            "sample_weight is zero for every row: at least one row must have a positive weight."
+        )
+    dtype = np.result_type(*(one.dtype for one in summaries if one.n_rows))
+    unbalanced = BlockPreparer(_light(checked), dtype, classes, most, np.ones(k), 1.0, 0.0)
+    prepare = replace(unbalanced, limit=SMALLEST_WEIGHT)
+    if class_weight is not None:
+        factors = class_weights(class_weight, classes, np.arange(k), sums / sums.max())
+        prepare = replace(prepare, factors=factors, top=float((largest / most * factors).max()))
+    weights = prepare.scaled(largest, np.arange(k))
+    check_weighted_classes(classes, np.flatnonzero(weights >= SMALLEST_WEIGHT))
+    return prepare, unbalanced

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
+import dask.array as da
 import numpy as np
 from numpy.typing import NDArray
 
 from ...dataset import CheckedSample, GivenSample, row_values
-from ...inputs import Input, on_host
+from ...inputs import Input, backend_name, on_host
 from ...predictor import Predictor
 from ...validation import check_labels_of_one_type
 from ..base import Backend
-from .backend import DaskBackend
-from .checks import checked_sample, evaluation_sample, with_known_rows
-from .given_rows import computed, some_rows
-from .prediction import answered, staged_answers, staged_scores
-from .scoring import accuracy
-from .tables import check_columns
+from ..numpy import NumpyBackend
+from .blocks import check_columns, lengths_of, some_rows
+from .dataset import checked_sample, evaluation_sample
+from .prediction import accuracy, answered, staged
+
+
+class DaskBackend(NumpyBackend):
+    """The workers of a connected client have the rows; what is decided here is NumPy's.
+
+    Workers compute where their blocks are, in NumPy or on a device of theirs.
+    """
+
+    name = "dask"
 
 
 class DaskInput(Input):
@@ -30,7 +39,9 @@ class DaskInput(Input):
         return DaskBackend()
 
     def on_host(self, values: Any) -> Any:
-        return computed(values)
+        if isinstance(values, da.Array) and backend_name(values._meta) == "torch":
+            values = da.map_blocks(on_host, values, meta=on_host(values._meta))
+        return values.compute()
 
     def take(self, X: Any, rows: NDArray[Any]) -> Any:
         return some_rows(X, rows)
@@ -50,8 +61,10 @@ class DaskInput(Input):
     def given_sample(self, checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
         y, sample_weight = on_host(y), on_host(sample_weight)
         check_labels_of_one_type(y)
-        X, n_rows = with_known_rows(checked, X)
-        return GivenSample(X, *row_values(y, sample_weight, n_rows))
+        check_columns(checked, X, learn=True)
+        if isinstance(X, da.Array) and math.isnan(X.shape[0]):
+            X = X.compute_chunk_sizes()
+        return GivenSample(X, *row_values(y, sample_weight, sum(lengths_of(X))))
 
     def evaluation_sample(
         self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
@@ -66,7 +79,7 @@ class DaskInput(Input):
         return answered(clf, asked, X)
 
     def staged(self, clf: Predictor, asked: str, X: Any) -> Iterator[Any]:
-        return staged_scores(clf, X) if asked == "scores" else staged_answers(clf, asked, X)
+        return staged(clf, asked, X)
 
     def accuracy(self, predicted: Any, y: Any, sample_weight: Any) -> float:
         return accuracy(predicted, y, sample_weight)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -16,18 +18,20 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from ...arrays import Array
-from ...io.fingerprint import digest
-from ...pools import Pool
+from ...identity import digest
+from ...pools.base import PART_BYTES, Pool
+from ...pools.table import ANSWER_BYTES
 from ...rows import PartTask, Removed, Rows
 from ...shard import Block, Chosen, Shard, Wanted
-from .. import NUMPY
 from ..base import ClusterRun
-from .given_rows import by_block
-from .shard_set import Crew
-from .worker import Numbers, Point, State
+from ..numpy import NUMPY
+from . import worker
+from .blocks import by_block
+from .executor import DaskExecutor
+from .worker import Call, Point, SomeRows, State
 
 if TYPE_CHECKING:
-    from .dataset import SpreadSample
+    from .dataset import DaskDataset
 
 # The share of the client's free memory that gathered columns may take.
 CLIENT_SHARE = 0.4
@@ -37,19 +41,90 @@ FEWEST_NEAR, MOST_NEAR = 1 << 10, 1 << 17
 ATOMS_LOOKED_AT = 1000
 
 
-def spread_rows(
-    sample: SpreadSample, pool: Pool, n_classes: int, intercept: bool, n_atoms: int
-) -> SpreadRows:
+class ShardSet:
+    """The shards of all blocks, asked as one.
+
+    They are held on the workers where all of them take a small part of their memory; else
+    every pass encodes the rows anew.
+    """
+
+    def __init__(self, dataset: DaskDataset, pool: Pool, n_classes: int, intercept: bool):
+        self.executor: DaskExecutor = dataset.executor
+        self.dataset = dataset
+        self.pool = pool
+        self.n_classes = n_classes
+        self.intercept = intercept
+        sent = self.executor.map("pool", partial(copy, pool), [()], {})
+        (self.pool_key,) = self.executor.hold(sent).keys
+        encode = partial(worker.encoded, n_classes, intercept, dataset.device)
+        self._shards = dataset.samples.map("encode", encode, self.pool_key)
+        self.held = self.executor.has_room(self._n_bytes())
+        if self.held:
+            self._shards = self.executor.hold(self._shards)
+
+    def _n_bytes(self) -> float:
+        """Return about what rows and shards take together, told from the largest block."""
+        lengths, _ = self.dataset.sizes
+        largest = replace(self._shards, keys=[self._shards.keys[int(np.argmax(lengths))]])
+        held = self.dataset.held is not None
+        measure = partial(worker.size_of_encoding, not held)
+        ((n_bytes, n_rows),) = largest.map("size", measure).computed()
+        return n_bytes * sum(lengths) / n_rows + held * self.dataset.n_bytes
+
+    def total(self, state: State, *calls: Call) -> tuple[Any, ...]:
+        """Return what methods of the shards return in a state, summed over all rows."""
+        what = calls[0][0].replace("evaluate", "evaluation")  # Dask takes "evaluate" for a hash
+        tasks = self._shards.map(what.replace("_", "-"), partial(worker.asked, state, calls))
+        totals: tuple[Any, ...] = tasks.merged(worker.added)
+        return totals
+
+    def scored(
+        self,
+        state: State,
+        mean: NDArray[np.float64],
+        wanted: Sequence[Wanted],
+        score: PartTask[Any],
+    ) -> list[Any]:
+        """Return the scores of every part of the pool, by totals over all rows in a state.
+
+        The totals stay on the cluster: only scores come here.
+        """
+        parts = self.pool.parts(self.n_classes)
+        n = max(1, ANSWER_BYTES // PART_BYTES)
+        scores: list[Any] = []
+        for some in (parts[i : i + n] for i in range(0, len(parts), n)):
+            ask = partial(worker.asked, state, [("statistics", mean, wanted, some)])
+            end = partial(worker.scored, score, some)
+            tasks = self._shards.map("statistics", ask)
+            scores += tasks.merged(worker.added, end, self.pool_key)
+        return scores
+
+    def columns(self, atom: int, some: Sequence[SomeRows]) -> NDArray[Any]:
+        """Return the columns of an atom, (columns, n), in X's units, of some rows of each block."""
+        takes = [partial(worker.columns_of, atom, rows) for rows in some]
+        return np.concatenate(self._shards.map("columns", takes).computed(), axis=1)
+
+    def labels(self, some: Sequence[SomeRows]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the labels and the weights of some rows of each block."""
+        takes = [partial(worker.labels_of, rows) for rows in some]
+        parts = self._shards.map("labels", takes).computed()
+        y, weight = map(np.concatenate, zip(*parts, strict=True))
+        return y.astype(np.intp), weight.astype(np.float64)
+
+
+def dask_rows(
+    dataset: DaskDataset, pool: Pool, n_classes: int, intercept: bool, n_atoms: int
+) -> DaskRows:
     """Return the rows for a fit of so many atoms, refit where their columns fit."""
-    crew = Crew(sample, pool, n_classes, intercept)
-    n_near = max(1, int(client_memory() // _gathered_bytes(crew, n_atoms)))
-    if n_near >= sample.n_rows:
-        return GatheredRows(crew)
+    shards = ShardSet(dataset, pool, n_classes, intercept)
+    n_near = max(1, int(_client_memory() // _gathered_bytes(shards, n_atoms)))
+    if n_near >= dataset.n_rows:
+        return GatheredRows(shards, [None] * len(dataset.summaries))
     rounded = 1 << (n_near.bit_length() - 1)  # the same for about as much memory
-    return SummedRows(crew, max(FEWEST_NEAR, min(MOST_NEAR, rounded)))
+    return SummedRows(shards, max(FEWEST_NEAR, min(MOST_NEAR, rounded)))
 
 
-def client_memory() -> float:
+def _client_memory() -> float:
     """Return the bytes that columns may take here: ``shareboost.client-memory`` of Dask's config.
 
     Unless that is set, a share of what is free.
@@ -61,19 +136,23 @@ def client_memory() -> float:
     return CLIENT_SHARE * min(free, MEMORY_LIMIT - psutil.Process().memory_info().rss)
 
 
-def _gathered_bytes(crew: Crew, n_atoms: int) -> int:
+def _gathered_bytes(shards: ShardSet, n_atoms: int) -> int:
     """Return about what columns of so many atoms, residuals, label and weight of a row take."""
-    n = crew.pool.n_atoms_
+    n = shards.pool.n_atoms_
     some = range(0, n, -(-n // ATOMS_LOOKED_AT))
-    width = max(int(crew.pool.scales(atom).size) for atom in some)
-    numbers = 2 * (1 + n_atoms * width) + 2 * crew.n_classes  # columns grow by doubling
-    return numbers * crew.pool.dtype_.itemsize + 24
+    width = max(int(shards.pool.scales(atom).size) for atom in some)
+    numbers = 2 * (1 + n_atoms * width) + 2 * shards.n_classes  # columns grow by doubling
+    return numbers * shards.pool.dtype_.itemsize + 24
 
 
-class SpreadRows(Rows):
+class DaskRows(Rows):
     """Rows that lie on a cluster, and what was chosen of them."""
 
     refit: str  # where
+
+    def __init__(self, shards: ShardSet):
+        self.shards = shards
+        self._begin(shards.dataset.sizes[1], self._new_shard())
 
     @property
     def identity(self) -> dict[str, str]:
@@ -82,21 +161,12 @@ class SpreadRows(Rows):
     @property
     def placement(self) -> ClusterRun:
         """How the cluster is used."""
-        sample = self.crew.sample
-        rows = "held by the workers" if self.crew.holds else "made anew for every pass"
-        return ClusterRun(self.refit, rows, sample.n_rows, len(sample.blocks))
+        dataset = self.shards.dataset
+        rows = "held by the workers" if self.shards.held else "made anew for every pass"
+        return ClusterRun(self.refit, rows, dataset.n_rows, len(dataset.summaries))
 
-    def __init__(self, crew: Crew):
-        self.crew = crew
-        shard = self._new_shard(crew)
-        self._begin(crew.sample.total_weight, shard)
-
-    def __exit__(self, *exception: Any) -> None:
-        self.crew.fleet.release()
-        super().__exit__(*exception)
-
-    def _new_shard(self, crew: Crew) -> Shard:
-        return Shard(crew.pool, crew.n_classes, crew.intercept, NUMPY)
+    def _new_shard(self) -> Shard:
+        return Shard(self.shards.pool, self.shards.n_classes, self.shards.intercept, NUMPY)
 
     @property
     def _state(self) -> State:
@@ -105,29 +175,29 @@ class SpreadRows(Rows):
         return State(self.chosen, None if known is None else Point(known.W, known.loss))
 
     def scored(self, wanted: Sequence[Wanted], task: PartTask[Any]) -> list[Any]:
-        return self.crew.scored(self._state, self._residual_mean(), wanted, task)
+        return self.shards.scored(self._state, self._residual_mean(), wanted, task)
 
     def candidates(self, name: str, *arguments: Any) -> tuple[Array, ...]:
-        return self.crew.total(self._state, name, *arguments)
+        return self.shards.total(self._state, (name, *arguments))
 
 
-class GatheredRows(SpreadRows):
+class GatheredRows(DaskRows):
     """Rows whose chosen columns are gathered, one atom a round: all but scores is computed here.
 
-    They are all rows, or those of the given numbers in each block.
+    They are all rows of each block, or some.
     """
 
     refit = "on the client, of gathered columns"
 
-    def __init__(self, crew: Crew, numbers: Sequence[Numbers] | None = None):
-        self._numbers = numbers
-        super().__init__(crew)
+    def __init__(self, shards: ShardSet, some: Sequence[SomeRows]):
+        self._some = some
+        super().__init__(shards)
 
-    def _new_shard(self, crew: Crew) -> Shard:
-        return _Gathered(crew, self._numbers)
+    def _new_shard(self) -> Shard:
+        return _GatheredShard(self.shards, self._some)
 
     def _encode(self) -> None:
-        y, weight = self.crew.labels(self._numbers)
+        y, weight = self.shards.labels(self._some)
         self.total_weight = float(weight.sum())
         shard = self._shard
         for start, stop in pairwise(NUMPY.edges(y.size, self.n_classes)):
@@ -141,20 +211,19 @@ class GatheredRows(SpreadRows):
         self._append(*chosen)
 
 
-class _Gathered(Shard):
+class _GatheredShard(Shard):
     """Rows of which the labels, the weights and the chosen columns are here.
 
     What a block holds of its other columns is where its rows are among all.
     """
 
-    def __init__(self, crew: Crew, numbers: Sequence[Numbers] | None):
-        super().__init__(crew.pool, crew.n_classes, crew.intercept, NUMPY)
-        self.crew = crew
-        self._numbers = numbers
+    def __init__(self, shards: ShardSet, some: Sequence[SomeRows]):
+        super().__init__(shards.pool, shards.n_classes, shards.intercept, NUMPY)
+        self._shards, self._some = shards, some
         self._fetched: NDArray[Any] = np.empty((0, 0))
 
     def write(self, atom: int, start: int, stop: int) -> tuple[Array]:
-        self._fetched = self.crew.columns(atom, self._numbers)
+        self._fetched = self._shards.columns(atom, self._some)
         try:
             return super().write(atom, start, stop)
         finally:
@@ -164,7 +233,7 @@ class _Gathered(Shard):
         return self._fetched[:, block.data]
 
 
-class SummedRows(SpreadRows):
+class SummedRows(DaskRows):
     """Rows of which a sample alone is here: losses and gradients are summed on the cluster.
 
     Of the sample the chosen columns are gathered; what it tells of the loss makes for few steps.
@@ -173,8 +242,8 @@ class SummedRows(SpreadRows):
     refit = "on the cluster, by summed gradients"
     near: GatheredRows
 
-    def __init__(self, crew: Crew, n_near: int):
-        super().__init__(crew)
+    def __init__(self, shards: ShardSet, n_near: int):
+        super().__init__(shards)
         self._n_near = n_near
         self._curvature: Any = None  # at the point evaluated last
 
@@ -183,24 +252,26 @@ class SummedRows(SpreadRows):
         return {"refit": digest((self.refit, self._n_near))}
 
     def _encode(self) -> None:
-        rows = _sampled(self.crew, self._n_near)
-        self.near = self._resources.enter_context(GatheredRows(self.crew, rows))
+        n_all, rng = self.shards.dataset.n_rows, np.random.RandomState(0)
+        rows = sample_without_replacement(n_all, min(self._n_near, n_all), random_state=rng)
+        some = by_block(np.sort(rows).astype(np.intp), self.shards.dataset.sizes[0])
+        self.near = self._resources.enter_context(GatheredRows(self.shards, some))
 
     def reset(self, atoms: tuple[int, ...]) -> None:
         self.near.reset(())
         super().reset(atoms)
 
     def total(self, name: str, *arguments: Any) -> tuple[Any, ...]:
-        if name == "evaluate":
-            name = "loss_and_curvature"
-            *found, self._curvature = self.crew.total(State(self.chosen), name, *arguments)
-            return tuple(found)
         if name == "total_curvature":
             return (self._curvature,)
-        return self.crew.total(self._state, name, *arguments)
+        if name != "evaluate":
+            return self.shards.total(self._state, (name, *arguments))
+        calls = ("evaluate", *arguments), ("total_curvature",)
+        *found, self._curvature = self.shards.total(State(self.chosen), *calls)
+        return tuple(found)
 
     def _written(self, atom: int, start: int, stop: int) -> Array:
-        (sums,) = self.crew.total(State(self.chosen), "column_sums", atom, start, stop)
+        (sums,) = self.shards.total(State(self.chosen), ("write", atom, start, stop))
         return sums
 
     def _scaled(
@@ -210,21 +281,20 @@ class SummedRows(SpreadRows):
         self.near.append_alike(new)
         state = State((*self.chosen, new), self._state.point)
         more = known is not None and known.gradient.shape[1] == start
-        name = "products_and_slope" if more else "products"
-        products, *correlated = self.crew.total(state, name, start, stop)
+        calls = ("products", start, stop), ("correlate", start, stop)
+        products, *correlated = self.shards.total(state, *calls[: 1 + more])
         if known is not None and more:  # the gradient in the new columns, in the same pass
             gradient = np.hstack([known.gradient, *correlated])
             self._known = known._replace(gradient=gradient)
         return products
 
     def remove(self, place: int) -> Removed:
-        removed = super().remove(place)
-        return removed._replace(near=self.near.remove(place))
+        self._removed_near = self.near.remove(place)
+        return super().remove(place)
 
     def restore(self, removed: Removed) -> None:
         super().restore(removed)
-        assert removed.near is not None
-        self.near.restore(removed.near)
+        self.near.restore(self._removed_near)  # the last: nothing else has changed since
 
     def twin(self) -> Rows:
         rows = copy(self)
@@ -240,10 +310,3 @@ class SummedRows(SpreadRows):
         if not self.intercept or known is None or not known.gradient.shape[1]:
             return super()._residual_mean()
         return known.gradient[:, 0] / self.total_weight
-
-
-def _sampled(crew: Crew, n_rows: int) -> list[NDArray[np.intp]]:
-    """Return the numbers of random rows in each block, so many or all."""
-    n_all, rng = crew.sample.n_rows, np.random.RandomState(0)
-    rows = np.sort(sample_without_replacement(n_all, min(n_rows, n_all), random_state=rng))
-    return by_block(rows.astype(np.intp), crew.sample.lengths)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...io.inputs import Levels, level_name
+from ...io.model_file import Levels, level_name
 from ..errors import CommandError, listed, say
 
 

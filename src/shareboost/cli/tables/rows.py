@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...io.inputs import MOST_INPUTS
+from ...io.model_file import MOST_INPUTS
 from ..errors import CommandError, listed
 from .columnar import COLUMNAR, Columnar, filled, survey, survey_known
 from .encoding import (
