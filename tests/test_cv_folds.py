@@ -10,8 +10,7 @@ from sklearn.model_selection import GroupKFold, StratifiedKFold
 from shareboost import ShareBoostClassifier
 from shareboost.cv_folds import FoldClassifier, Split, checked_splits, curve
 from shareboost.dataset import GivenSample
-from shareboost.model import Model
-from shareboost.model_path import ModelPath
+from shareboost.model import Model, ModelPath
 
 ACCURACY = get_scorer("accuracy")
 

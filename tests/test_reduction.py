@@ -63,14 +63,13 @@ def test_reduced_and_loaded_rivals_answer_alike_to_the_last_bit(clf, tmp_path):
     assert type(loaded) is type(small) is type(clf)
     assert loaded.get_params() == clf.get_params()
     assert_same_answers(clf, loaded, FRAME)
-    assert loaded.path_.losses.tolist() == [clf.path_.losses[-1]]
+    assert loaded.path_.losses.tolist() == clf.path_.losses.tolist()
     assert loaded.path_.stop_reason == clf.path_.stop_reason
-    assert len(loaded.path_.to_frame()) == 1
     assert_same_answers(clf, small, FRAME[NAMES[clf.columns_]])
     small.save(tmp_path / "small.json")
     assert_same_answers(small, load_model(tmp_path / "small.json"), FRAME[NAMES[clf.columns_]])
     with pytest.raises(ValueError, match="is reduced or was saved without its path"):
-        loaded.at(1)
+        small.at(1)
 
 
 def test_names_groups_and_parameters_are_those_of_the_columns_that_are_left():

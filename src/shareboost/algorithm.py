@@ -112,7 +112,7 @@ class Run:
         if not path.rounds or np.isfinite(self.stopping.patience):
             return
         run, last = self.finished(path.last)
-        path.end(run._judged(last), run.rows)
+        path.add(run._judged(last), run.rows, finish=True)
 
     def choose(self, last: Round) -> tuple[Choice | StopReason, Round]:
         """Return the next atom: one that is owned, else the best by the rule; and the last round.

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import local
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+_scratch = local()
 
 Array = Any  # NumPy's, or a tensor of a torch device
 Scalar = Any  # an array of no dimension, or a number
@@ -38,10 +41,79 @@ def cast(array: Array, dtype: np.dtype[Any]) -> Array:
     return xp.asarray(array, dtype=getattr(xp, dtype.name))
 
 
+def to_float64(array: Array) -> Array:
+    """Return the array in float64, itself where it has that type."""
+    return cast(array, np.dtype(np.float64))
+
+
+def copied(array: Array) -> Array:
+    """Return a copy."""
+    return array.copy() if isinstance(array, np.ndarray) else array.clone()
+
+
+def numbers(scalars: Sequence[Scalar]) -> list[float]:
+    """Return scalars, and vectors of them, as one list of numbers, fetched all at once."""
+    tensor = next(
+        (s for s in scalars if not isinstance(s, (np.ndarray, np.generic, float, int))), None
+    )
+    if tensor is None:
+        parts = [s.tolist() if np.ndim(s) else [float(s)] for s in scalars]
+        return [number for part in parts for number in part]
+    xp = namespace(tensor)
+    like = {"dtype": xp.float64, "device": tensor.device}
+    return xp.concatenate([xp.asarray(s, **like).reshape(-1) for s in scalars]).tolist()
+
+
+def less_mean(residual: Array, mean: Array, weight: Array) -> Array:
+    """Return ``residual - mean * weight``, (k, n), which holds until this is called again.
+
+    NumPy's is in memory of the thread's own. New memory may come with a page fault for every 4 KiB
+    of it, as on Dask's workers, which give back what is freed: the faults took four times as long
+    as the sums.
+    """
+    if not isinstance(residual, np.ndarray):
+        return residual - mean[:, None] * weight
+    flat = getattr(_scratch, "numbers", np.empty(0))
+    if flat.size < residual.size:
+        flat = _scratch.numbers = np.empty(residual.size)
+    out = flat[: residual.size].reshape(residual.shape)
+    np.multiply(mean[:, None], weight, out=out)
+    return np.subtract(residual, out, out=out)
+
+
+class Segments:
+    """n values in segments, which begin at the starts, and the sums of each."""
+
+    def __init__(self, starts: Starts, n: int):
+        self._starts = None if len(starts) == n else np.asarray(starts)
+        self._lengths: Any = np.diff([*starts, n])  # a tensor once tensors are summed
+
+    def sums(self, values: Array) -> Array:
+        """Return the sums of values, (n,), from each start up to the next."""
+        if self._starts is None:
+            return values
+        if isinstance(values, np.ndarray):
+            return np.add.reduceat(values, self._starts)
+        xp = namespace(values)
+        self._lengths = xp.asarray(self._lengths, device=values.device)
+        return xp.segment_reduce(values, "sum", lengths=self._lengths, unsafe=True)
+
+
 def numpy_type(rows: Any) -> np.dtype[Any]:
     """Return the NumPy type of the numbers in an array, a matrix of SciPy or a tensor."""
     own = rows.dtype
     return own if isinstance(own, np.dtype) else np.dtype(str(own).removeprefix("torch."))
+
+
+def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return float32 where it holds every value of ``dtype``, else float64."""
+    exact = np.result_type(dtype, np.float32)
+    return np.dtype(np.float32) if exact == np.float32 else np.dtype(np.float64)
+
+
+def ranges(n: int, step: int) -> list[slice]:
+    """Return the slices of ``step`` that cover ``range(n)``."""
+    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
 def is_sparse(rows: Any) -> bool:

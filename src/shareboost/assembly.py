@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from .algorithm import Run, Stopping
 from .dataset import evaluation_sample
-from .io.identity import identity_of
-from .io.saved_run import SavedRun
+from .identity import identity_of
+from .io.checkpoint import Checkpoint
 from .penalties import PENALTIES
 from .selection.constraints import Grouping, Prices, Wishes, checked_wishes
 from .selection.rules import Selector
@@ -71,12 +71,13 @@ def samples(
 
 def saved_run(
     clf: Any, sample: Any, held_out: Any, eval_set: Any, n_classes: int, backend: Backend
-) -> SavedRun | None:
+) -> Checkpoint | None:
     """Return the checkpoint, its content checked, or None."""
     if clf.checkpoint is None:
         return None
     drawn = held_out is not None and eval_set is None
-    return SavedRun(clf.checkpoint, identity_of(clf, sample, held_out, drawn, n_classes, backend))
+    identity = identity_of(clf, sample, held_out, drawn, n_classes, backend)
+    return Checkpoint(clf.checkpoint, identity)
 
 
 def run(clf: Any, rows: Rows, loss: Loss, weight_unit: float, terms: Terms, held_out: Any) -> Run:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from .model_path import ModelPath, Step
+    from .model import ModelPath, Step
 
 # A feature speaks for or against the classes whose weights are at least so much of its largest.
 LEAST_SHARE = 0.5

@@ -17,17 +17,15 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from . import assembly, warm_start
+from . import assembly
 from .dataset import checked_sample
+from .identity import Digests, check_shape, path_to_go_on_from, shape_of
 from .inputs import backend_of
-from .io.fingerprint import digest
-from .io.identity import resolved_of, shaping_of
 from .losses import LogisticLoss
-from .model_path import fitted_attributes
+from .model import fitted_attributes
 from .path import Path, StopReason
 from .penalties import PENALTIES, Penalty
-from .pools import POOLS, Pool
-from .pools.by_name import new_pool
+from .pools import POOLS, Pool, as_published, new_pool
 from .predictor import Predictor
 from .progress import FitCallbacks, RoundsBar, progress_bars
 from .selection.constraints import GROUP_CHOICES
@@ -385,7 +383,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         exact = {"tol": 1e-6, "refit_tol": 1e-5, "max_iter": 100_000}
         fixed = {"rule": "gradient", "alpha": 0.0, "margin": 1.0, "fit_intercept": False}
         parameters = {**fixed, **exact, **parameters}
-        return cls(n_features, pool=new_pool(pool).as_published(), solver=solver, **parameters)
+        return cls(n_features, pool=as_published(pool), solver=solver, **parameters)
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(
@@ -429,7 +427,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         checked.groups_ = wishes.labels
         sample, held_out = assembly.samples(checked, all_rows, eval_set, classes, pool, backend)
         checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size, backend)
-        warm = warm_start.path_of(self, checked.n_features_in_, classes)
+        warm = path_to_go_on_from(self, checked.n_features_in_, classes)
         fitted = partial(self._fitted, checked, classes)
         path = None
         with progress_bars(bool(self.verbose)), ExitStack() as stack:
@@ -438,15 +436,15 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             if self.refit_tol < FLOAT32_REFIT_TOL:
                 pool.widen()
             terms = wishes.terms(pool)
-            shaped_by = shaping_of(self, wishes, terms)
-            if isinstance(self.alpha, str):  # else only ratios of weights matter
-                shaped_by["the unit of sample_weight"] = digest(sample.weight_unit)
+            shaped_by = shape_of(self, wishes, terms, sample.weight_unit)
             most = min(self.n_features or pool.n_atoms_, pool.n_atoms_)
             rows = sample.rows(pool, classes.size, self.fit_intercept, backend, most)
-            resolved = resolved_of(wishes, terms) | rows.identity
-            earlier = checkpoint.path(pool, resolved) if checkpoint else None
+            earlier = None
+            if checkpoint:
+                resolved = {**Digests(wishes.resolved(terms)), **rows.identity}
+                earlier = checkpoint.path(pool, classes.size, resolved)
             if earlier is None and warm is not None:
-                warm_start.check_shape(warm, shaped_by, self.budget)
+                check_shape(warm, shaped_by, self.budget)
                 earlier = warm
             done = len(earlier or ())
             most = max(done, most)

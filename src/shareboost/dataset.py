@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_array, column_or_1d
 
+from .arrays import dense, to_float64
+from .identity import digest
 from .inputs import input_of, on_host, rows_of
-from .io.fingerprint import digest
 from .rows import Chosen, Rows
 from .validation import (
     checked_weights,
@@ -67,7 +68,7 @@ class Sample(NamedTuple):
 
     def fitted(self, pool: Pool, backend: Backend, centred: bool) -> Sample:
         """Fit the pool to the rows; return them where the backend has them."""
-        with backend.settled():
+        with backend.deterministic():
             sample = self._replace(X=backend.rows(self.X))
             pool.fit(sample.X, sample.weight, centred=centred)
         return sample
@@ -210,13 +211,14 @@ class HeldOut:
             scores += backend.asarray(W[:, 0])
         for one in chosen:
             start, stop = stop, stop + one.scales.size
-            columns = backend.wide(self._columns_of(one.atom)) - backend.asarray(one.centers)
+            columns = to_float64(self._columns_of(one.atom)) - backend.asarray(one.centers)
             columns /= backend.asarray(one.scales)
             scores += columns @ backend.asarray(W[:, start:stop].T)
         right = scores.argmax(axis=1) == self.y
-        return float(backend.wide(right) @ self.weight)
+        return float(to_float64(right) @ self.weight)
 
     def _columns_of(self, atom: int) -> Array:
         if atom not in self._columns:
-            self._columns[atom] = self.backend.columns(self.pool.features([atom]), self.X)
+            columns = self.backend.columns(self.pool.features([atom]), self.X)
+            self._columns[atom] = dense(columns)
         return self._columns[atom]

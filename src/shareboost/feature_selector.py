@@ -24,10 +24,11 @@ from .input_columns import (
 )
 from .inputs import backend_of, input_of
 from .model import Model
-from .pools import ColumnFeatures, Features
+from .pools.columns import ColumnFeatures
+from .pools.features import Features
 
 if TYPE_CHECKING:
-    from .model_path import ModelPath
+    from .model import ModelPath
 
 
 def _selects_columns(model: FeatureSelector) -> bool:
@@ -161,7 +162,9 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
     def _transformed(self, X: Any) -> Any:
         """Return the columns of the chosen features, without any frame around them."""
         features, rows = self._read(X, self._features_out())
-        return backend_of(rows).transformed(features, rows)
+        backend = backend_of(rows)
+        with backend.deterministic():
+            return backend.columns(features, rows)
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -6,15 +6,16 @@ This module imports no backend: a library is imported by whoever has its arrays.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from numpy.typing import NDArray
-
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
     from .backends import Backend
     from .dataset import CheckedSample, GivenSample
     from .predictor import Predictor

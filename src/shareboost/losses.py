@@ -188,7 +188,7 @@ class BinaryLogisticLoss(_Logistic):
 def _softmax_of(scores: Floats) -> Any:
     """Return the module of the steps that run where the scores are."""
     if not isinstance(scores, np.ndarray):
-        return backend_module(scores, "softmax")
+        return backend_module(scores, "kernels")
     from .kernels import softmax
 
     return softmax

@@ -1,15 +1,19 @@
-"""A trained predictor: chosen atoms and their weights, and nothing of the training."""
+"""Models, and the path of one run as all that reads it sees it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .pools import ColumnFeatures, Features
+from .input_columns import columns_read
+from .pools.columns import ColumnFeatures
+from .pools.features import Features
 
 # Columns of about this many bytes are computed at a time, and rows of at least so many: what a
 # step leaves is then still in a cache when the next one comes.
@@ -71,3 +75,171 @@ class Model:
             scores: NDArray[np.float64] = weights @ columns.astype(np.float64, copy=False).T
             scores += self.intercept[:, None]
             yield rows, scores
+
+
+class Step(Protocol):
+    """One model of a run, in training units."""
+
+    @property
+    def atoms(self) -> tuple[int, ...]:
+        """The atoms in use, in the order of their columns."""
+
+    @property
+    def W(self) -> NDArray[np.float64]:
+        """The weights, (k, intercept + columns of the atoms)."""
+
+    @property
+    def loss(self) -> float:
+        """Average training loss."""
+
+    @property
+    def seconds(self) -> float:
+        """Time since the run began."""
+
+    @property
+    def cost(self) -> float:
+        """What the atoms cost together."""
+
+
+class ModelPath(ABC):
+    """The models of one run, as curves, plots and reports read them.
+
+    The weights of a step belong to columns ``(x - center) / scale``; ``model`` folds centre
+    and scale back, so that a model speaks of the user's own units.
+    """
+
+    features: Features  # of all atoms that any model uses
+    intercept: bool
+    centers: NDArray[np.float64]  # of the columns of features
+    scales: NDArray[np.float64]
+    input_names: Sequence[str]  # of X's columns
+    n_atoms: int  # of the pool
+    n_rows: int | None = None  # trained on, where known
+    stop_reason: Any  # why there are no more models
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return the number of models."""
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Step]:
+        """Yield the steps in their order."""
+
+    @abstractmethod
+    def step(self, t: int) -> Step:
+        """Return the last step of at most ``t`` atoms."""
+
+    @abstractmethod
+    def first(self, t: int) -> Self:
+        """Return the path of a run that ended with that step."""
+
+    @property
+    @abstractmethod
+    def n_iter(self) -> int:
+        """Iterations that gave the path's weights."""
+
+    def copy(self) -> Self:
+        """Return a path that may be extended while this one stays."""
+        return copy.copy(self)
+
+    @property
+    def n_features(self) -> NDArray[np.intp]:
+        """Number of atoms that each model uses."""
+        return np.array([len(step.atoms) for step in self], dtype=np.intp)
+
+    @property
+    def losses(self) -> NDArray[np.float64]:
+        """Average training loss of each model, without any penalty."""
+        return np.array([step.loss for step in self], dtype=np.float64)
+
+    @property
+    def seconds(self) -> NDArray[np.float64]:
+        """Time since the run began, of each model."""
+        return np.array([step.seconds for step in self], dtype=np.float64)
+
+    def arrivals(self) -> list[tuple[int, ...]]:
+        """Return, for each model, the atoms in use that no model before it used.
+
+        A round of swaps may bring in several or none; an atom that it swapped out again at
+        once is not among them.
+        """
+        known: set[int] = set()
+        found = []
+        for step in self:
+            found.append(tuple(atom for atom in step.atoms if atom not in known))
+            known.update(step.atoms)
+        return found
+
+    def at(self, t: int) -> Model:
+        """Return the model of ``t`` atoms; where there is none, the last of fewer."""
+        return self.model(self.step(t))
+
+    def model(self, step: Step) -> Model:
+        """Return the model of a step."""
+        places, columns = self.places(step.atoms)
+        return Model(self.features.take(places), *self.weights(step, columns))
+
+    def weights(
+        self, step: Step, columns: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weights and intercepts of a step, whose columns are at those places."""
+        W = step.W
+        with np.errstate(over="ignore", invalid="ignore"):  # a fit checks what it keeps
+            weights = W[:, int(self.intercept) :] / self.scales[columns]
+            intercept = -weights @ self.centers[columns]
+        if self.intercept:
+            intercept += W[:, 0]
+        return weights, intercept
+
+    def places(self, atoms: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return where the atoms, and where their columns, are in ``features``."""
+        where = {atom: place for place, atom in enumerate(self.features.ids.tolist())}
+        places = np.array([where[int(atom)] for atom in atoms], dtype=np.intp)
+        return places, self._columns(places)
+
+    def names(self, atoms: Iterable[int]) -> list[str]:
+        """Return the name of each atom; of one that no model uses its number, of none nothing."""
+        known = {-1: ""} | dict(
+            zip(self.features.ids.tolist(), self.features.atom_names(self.input_names), strict=True)
+        )
+        return [known.get(atom, str(atom)) for atom in atoms]
+
+    def _used_by(self, steps: Iterable[Step]) -> dict[str, Any]:
+        """Return the features that some steps use, their centres and scales, by field."""
+        used = {atom for step in steps for atom in step.atoms}
+        places = np.flatnonzero(np.isin(self.features.ids, list(used)))
+        columns = self._columns(places)
+        return {
+            "features": self.features.take(places),
+            "centers": self.centers[columns],
+            "scales": self.scales[columns],
+        }
+
+    def _columns(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return where the columns of the atoms at those places are."""
+        widths = self.features.widths
+        stops = np.cumsum(widths)
+        columns = [np.arange(stops[place] - widths[place], stops[place]) for place in places]
+        return np.concatenate([np.empty(0, dtype=np.intp), *columns])
+
+
+def fitted_attributes(
+    checked: Any, classes: NDArray[Any], path: ModelPath, step: Step
+) -> dict[str, Any]:
+    """Return all that the classifier of a step of the path holds, by attribute name.
+
+    ``checked`` is an estimator that holds what validation learned of X.
+    """
+    model = path.model(step)
+    inputs = ("n_features_in_", "feature_names_in_", "groups_", "cluster_")
+    return {
+        **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
+        "classes_": classes,
+        "path_": path.copy(),  # a run may go on from here without this fit
+        "selected_": model.features.ids,
+        "weights_": model.weights,
+        "_intercepts_": model.intercept,
+        "columns_": columns_read(model.features, checked.n_features_in_),
+        "cost_": step.cost,
+        "n_iter_": path.n_iter,
+    }

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.special
-from numpy.typing import NDArray
 
+from .arrays import dense, to_float64
 from .inputs import backend_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .model import Model
 
 
@@ -39,9 +41,9 @@ def of_scores(asked: str, scores: Any, classes: NDArray[Any]) -> Any:
 def contributions_of(model: Model, X: Any) -> Any:
     """Return what each atom adds to each score, (rows, k, atoms), as an array where X is."""
     backend = backend_of(X)
-    with backend.settled():
+    with backend.deterministic():
         weights = backend.asarray(model.weights.T)
-        columns = backend.wide(backend.columns(model.features, X))
+        columns = to_float64(dense(backend.columns(model.features, X)))
         widths = model.features.widths
         found = backend.zeros((X.shape[0], model.intercept.size, widths.size))
         for j, (stop, width) in enumerate(zip(np.cumsum(widths), widths, strict=True)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -11,14 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import pandas_for
-from .model_path import ModelPath
+from .model import ModelPath
+from .solvers import Status
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .model import Step
     from .pools import Features
+    from .predictor import Predictor
     from .rows import Rows
-    from .solvers import Status
 
 
 class StopReason(StrEnum):
@@ -72,7 +74,7 @@ class Path(ModelPath):
     input_names: Sequence[str] = ()  # of X's columns
     n_atoms: int = 0  # of the pool
     n_rows: int | None = None  # trained on, where known
-    shaped_by: dict[str, str] = field(default_factory=dict)  # digests of parameters
+    shaped_by: Mapping[str, str] = field(default_factory=dict)  # digests of parameters
 
     def __repr__(self) -> str:
         loss = f", loss {self.losses[-1]:.4g}" if self.rounds else ""
@@ -94,20 +96,13 @@ class Path(ModelPath):
     @last.setter
     def last(self, round_: Round) -> None:
         if self.rounds:
-            self.rounds[-1] = round_
+            self.rounds = [*self.rounds[:-1], round_]  # copies keep theirs
         else:
             self.start = round_
 
-    def add(self, round_: Round, rows: Rows) -> None:
-        """Add a round, whose atoms are those now chosen in the rows."""
-        self._update(rows, rounds=[*self.rounds, round_])
-
-    def end(self, finish: Round, rows: Rows) -> None:
-        """Set the last round in its finished form, whose atoms are those now in the rows."""
-        self._update(rows, finish=finish)
-
-    def _update(self, rows: Rows, **changes: Any) -> None:
-        """Make changes that use the atoms now chosen in the rows."""
+    def add(self, round_: Round, rows: Rows, finish: bool = False) -> None:
+        """Add a round, or the last one in its finished form, of the atoms chosen in the rows."""
+        added = {"finish": round_} if finish else {"rounds": [*self.rounds, round_]}
         known = self.features.ids
         new = [chosen for chosen in rows.chosen if chosen.atom not in known]
         # One call, so that an interrupt finds all of the round or nothing.
@@ -115,7 +110,7 @@ class Path(ModelPath):
             features=rows.pool.features([*known, *(chosen.atom for chosen in new)]),
             centers=np.concatenate([self.centers, *(chosen.centers for chosen in new)]),
             scales=np.concatenate([self.scales, *(chosen.scales for chosen in new)]),
-            **changes,
+            **added,
         )
 
     @property
@@ -200,10 +195,6 @@ class Path(ModelPath):
         finish = [self.finish] if self.finish else []
         return sum(round_.status.iterations for round_ in [self.start, *self.rounds, *finish])
 
-    def copy(self) -> Path:
-        """Return a path that may be extended while this one stays."""
-        return replace(self, rounds=list(self.rounds))
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row a round as a pandas frame.
 
@@ -232,3 +223,115 @@ class Path(ModelPath):
             },
             index=pd.RangeIndex(1, len(self) + 1, name="n_features"),
         )
+
+
+@dataclass(repr=False)
+class PathOfOne(Path):
+    """One model of a run, as the path of a classifier that is reduced or was saved alone.
+
+    ``losses``, ``scores``, ``to_frame()`` and so on have one entry; ``at(t)`` takes its number
+    of features.
+    """
+
+    model_weights: NDArray[np.float64] = field(default_factory=lambda: np.empty((0, 0)))
+    intercepts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    iterations: int = 0  # of all refits of the run
+    training: dict[str, Any] = field(default_factory=dict)  # what the file tells of the run
+
+    def __repr__(self) -> str:
+        return (
+            f"<Path of one model, {self.best} features, loss {self.only.loss:.4g}: "
+            f"{self.stop_reason or 'under way'}>"
+        )
+
+    @property
+    def only(self) -> Round:
+        """The one round that there is."""
+        return self.rounds[0]
+
+    def weights(
+        self, step: Step, columns: NDArray[np.intp]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the weights and intercepts as they were saved, to the last bit."""
+        return self.model_weights, self.intercepts
+
+    @property
+    def best(self) -> int:
+        """The number of features."""
+        return len(self.only.atoms)
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of the refits of the run."""
+        return self.iterations
+
+    @property
+    def selected(self) -> NDArray[np.intp]:
+        """The atoms, in the order they were chosen."""
+        return np.array(self.only.atoms, dtype=np.intp)
+
+    def step(self, t: int) -> Round:
+        """Return the one round, of t atoms."""
+        self._check(t)
+        return self.only
+
+    def first(self, t: int) -> PathOfOne:
+        """Return this path, which ends with t atoms."""
+        self._check(t)
+        return self
+
+    def _check(self, t: int) -> None:
+        if not isinstance(t, (int, np.integer)) or t != self.best:
+            raise ValueError(
+                f"t={t!r} is not valid for at: this classifier is reduced or was saved without its "
+                f"path, and takes t={self.best}, the number of its features. save(whole_path=True) "
+                "keeps all rounds; at(t).reduced() is of fewer features."
+            )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the one round as a pandas frame of one row."""
+        frame = super().to_frame()
+        frame.index = frame.index.astype("int64") - 1 + self.best
+        return frame
+
+
+def alone(clf: Predictor) -> PathOfOne:
+    """Return the path that a fitted classifier has without the rounds before its model."""
+    path = clf.path_
+    if isinstance(path, PathOfOne):
+        return path
+    places, columns = path.places(clf.selected_)
+    step = path.step(clf.selected_.size)
+    only = replace(step, plain=None) if isinstance(step, Round) else round_of(step, path.n_iter)
+    return PathOfOne(
+        features=path.features.take(places),
+        intercept=path.intercept,
+        start=only,
+        centers=path.centers[columns],
+        scales=path.scales[columns],
+        rounds=[only],
+        stop_reason=path.stop_reason,
+        input_names=path.input_names,
+        n_atoms=path.n_atoms,
+        n_rows=path.n_rows,
+        model_weights=clf.weights_,
+        intercepts=clf._intercepts_,
+        iterations=clf.n_iter_,
+        training=training_of(path),
+    )
+
+
+def round_of(step: Step, iterations: int) -> Round:
+    """Return a step of a rival as a round: what it does not tell is NaN, and its alpha 0."""
+    status = Status(step.loss, step.loss, iterations, np.nan, np.nan, "", 0.0)
+    return Round(-1, np.nan, step.W, status, step.seconds, step.atoms, cost=step.cost)
+
+
+def training_of(path: ModelPath) -> dict[str, Any]:
+    """Return what people may want to know of the run of a path."""
+    if isinstance(path, PathOfOne):
+        return path.training
+    rounds = [path.start, *path] if isinstance(path, Path) else []
+    late = [t for t, round_ in enumerate(rounds) if not round_.status.converged]
+    seconds = rounds[-1].seconds if rounds else float(path.seconds[-1])
+    return {"losses": path.losses, "seconds": seconds, "not_converged": late}

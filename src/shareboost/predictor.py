@@ -11,19 +11,19 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_expit
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from .arrays import labelled
+from .arrays import dense, labelled, to_float64
 from .feature_selector import FeatureSelector
 from .input_columns import NumberedNames, columns_kept, places_among
 from .inputs import backend_of, input_of
-from .model_path import fitted_attributes
+from .model import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
-from .path_of_one import alone
-from .pools import Columns, GroupFeatures, Groups
-from .pools.by_name import WithPool, known_pool, takes_nan
+from .path import alone
+from .pools import Columns, GroupFeatures, Groups, WithPool, known_pool, takes_nan
 
 
 class Predictor(ClassifierMixin, FeatureSelector, WithPool):
@@ -180,8 +180,8 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
 
         The file is JSON, described in docs/model-file.md; to load it runs nothing in it, and
         gives the same predictions to the last bit. ``ShareBoostCV`` comes back as the
-        ``ShareBoostClassifier`` that it chose, a rival as a rival of the same class and parameters
-        with its last model alone. Pools of your own have no file.
+        ``ShareBoostClassifier`` that it chose, a rival as a rival of the same class and parameters.
+        Pools of your own have no file.
 
         Parameters
         ----------
@@ -191,8 +191,8 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
             Whether a file that is there already may be replaced.
         whole_path : bool, default=True
             Whether to keep every round, for ``at(t)``, ``staged_predict``, ``path_`` and
-            ``warm_start`` of what is loaded, or this model alone, in a smaller file. A classifier
-            without its rounds, such as a rival, has this model alone in either case.
+            ``warm_start`` of what is loaded, or this model alone, in a smaller file. Of the path of
+            a rival the models are kept, and not what else ``path_.to_frame()`` tells of them.
         """
         from .io import save_model
 
@@ -213,9 +213,18 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         """Return whether X may hold NaN."""
         return takes_nan(self.pool)
 
+    @property
+    def _sigmoid_slope(self) -> float | None:
+        """The slope of the sigmoids that over their sum are the probabilities.
+
+        None where the probabilities are the softmax of the scores.
+        """
+        return None
+
     def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return that of which the probabilities are the softmax."""
-        return scores
+        slope = self._sigmoid_slope
+        return scores if slope is None else log_expit(slope * scores)
 
     def _set_fitted(self, attributes: dict[str, Any]) -> None:
         """Take over the attributes of a fit, all at once; names of an earlier X are gone.
@@ -261,8 +270,8 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         check_is_fitted(self)
         features, rows = self._read(X, self.path_.features)
         backend = backend_of(rows)
-        with backend.settled():
-            return backend.wide(backend.columns(features, rows))
+        with backend.deterministic():
+            return to_float64(dense(backend.columns(features, rows)))
 
     def _staged_weights(self) -> Iterator[StepWeights]:
         """Yield the weights of every model of the path, by the columns of all atoms."""

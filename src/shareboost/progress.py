@@ -8,12 +8,11 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from sklearn.callback import CallbackSupportMixin
-
 if TYPE_CHECKING:
     from rich.progress import Progress
+    from sklearn.callback import CallbackSupportMixin
 
-    from .model_path import Step
+    from .model import Step
 
 Item = TypeVar("Item")
 

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Array, Scalar
+from .arrays import Array, Scalar, Segments, copied
 from .inputs import backend_of
-from .pools import Pool
-from .pools.base import SMALLEST_SCALE, out_of_range
+from .pools.base import SMALLEST_SCALE, Pool, out_of_range
 from .shard import CURVATURE, RESIDUAL, Block, Chosen, Shard, Wanted, may_overflow
 
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class _Layout(NamedTuple):
 
     chosen: tuple[Chosen, ...]
     starts: list[int]  # of each atom, and at last where a next one would start
-    segments: Any
+    segments: Segments
 
 
 class Removed(NamedTuple):
@@ -123,14 +122,14 @@ class Rows:
         self.total_weight = total_weight
         self.chosen: tuple[Chosen, ...] = ()  # in the order of their columns
         self._layout: _Layout | None = None  # of their columns
-        self._part_segments: dict[int, Any] = {}  # of the columns of each part, by atom
+        self._part_segments: dict[int, Segments] = {}  # of the columns of each part, by atom
         self.gram = shard.backend.gram(0.0)
         self._shard = shard
         self._known: Evaluated | None = None  # columns appended since do not change it
         self._resources = ExitStack()
 
     def __enter__(self) -> Self:
-        self._shard.map = self._resources.enter_context(self.backend.settled())
+        self._shard.map = self._resources.enter_context(self.backend.deterministic())
         try:
             self._encode()
             self.reset(())
@@ -168,7 +167,7 @@ class Rows:
         return self._laid_out().starts
 
     @property
-    def segments(self) -> Any:
+    def segments(self) -> Segments:
         """The columns of each atom, as the backend sums over them."""
         return self._laid_out().segments
 
@@ -177,7 +176,7 @@ class Rows:
         if self._layout is None or self._layout.chosen is not self.chosen:
             widths = [1] * self.intercept + [chosen.scales.size for chosen in self.chosen]
             starts = list(accumulate(widths, initial=0))
-            segments = self.backend.segments(starts[:-1], starts[-1])
+            segments = Segments(starts[:-1], starts[-1])
             self._layout = _Layout(self.chosen, starts, segments)
         return self._layout
 
@@ -287,7 +286,7 @@ class Rows:
             before = known.gradient[:, :start]
             known = known._replace(gradient=self.backend.xp.hstack([before, more]))
         self._known = known
-        return known.value, self.backend.copy(known.gradient[:, :n_asked])
+        return known.value, copied(known.gradient[:, :n_asked])
 
     def _known_at(self, W: Array, loss: Loss) -> Evaluated | None:
         """Return what was evaluated last, if it was at W.
@@ -355,8 +354,8 @@ class Rows:
     def _by_atom(self, of_columns: Array, part: slice) -> NDArray[np.float64]:
         if part.start not in self._part_segments:
             starts = self.pool.starts(part)
-            self._part_segments[part.start] = self.backend.segments(starts, len(of_columns))
-        sums = self.backend.sums_over(self._part_segments[part.start], of_columns)
+            self._part_segments[part.start] = Segments(starts, len(of_columns))
+        sums = self._part_segments[part.start].sums(of_columns)
         return self.backend.numpy(sums)
 
 

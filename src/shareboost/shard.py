@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .arrays import Array, Map, Scalar, namespace
+from .arrays import Array, Map, Scalar, cast, copied, less_mean, namespace, to_float64
 from .progress import track
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ class Shard:
             data=data,
             y=backend.asarray(y),
             weight=backend.asarray(weight.astype(dtype)),
-            columns=backend.empty((8, y.size), dtype),
-            residual=backend.empty((self.n_classes, y.size), dtype),
+            columns=backend.zeros((8, y.size), dtype),
+            residual=backend.zeros((self.n_classes, y.size), dtype),
         )
         if self.intercept:
             block.columns[0] = 1.0
@@ -121,8 +121,8 @@ class Shard:
         backend = self.backend
         if isinstance(value, float):  # as NumPy's scalars are, which cannot be added to
             return backend.asarray(np.array(value))
-        wide = backend.wide(value)
-        return backend.copy(wide) if wide is value and len(self.blocks) > 1 else wide
+        wide = to_float64(value)
+        return copied(wide) if wide is value and len(self.blocks) > 1 else wide
 
     # The chosen columns.
 
@@ -146,7 +146,7 @@ class Shard:
         """Make room for columns up to ``stop``; those before ``start`` are kept."""
         if stop > block.columns.shape[0]:
             shape = 2 * stop, block.columns.shape[1]
-            grown = self.backend.empty(shape, self.pool.dtype_)
+            grown = self.backend.zeros(shape, self.pool.dtype_)
             grown[:start] = block.columns[:start]
             block.columns = grown
 
@@ -155,7 +155,7 @@ class Shard:
         backend = self.backend
         if not self.intercept:
             return backend.zeros((stop - start,))
-        return backend.wide(block.columns[start:stop]) @ backend.wide(block.weight)
+        return to_float64(block.columns[start:stop]) @ to_float64(block.weight)
 
     def scale(
         self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]
@@ -172,7 +172,7 @@ class Shard:
         @may_overflow
         def scale(block: Block) -> None:
             new = block.columns[start:stop]
-            new[:] = (backend.wide(new) - middles) / divisors
+            new[:] = (to_float64(new) - middles) / divisors
 
         list(self.map(scale, self.blocks))
 
@@ -192,8 +192,8 @@ class Shard:
         """Take columns out; later ones move up. Return those of each block."""
 
         def take_out(block: Block) -> Array:
-            taken = self.backend.copy(block.columns[start:stop])
-            later = self.backend.copy(block.columns[stop:n_columns])  # the two overlap
+            taken = copied(block.columns[start:stop])
+            later = copied(block.columns[stop:n_columns])  # the two overlap
             block.columns[start : n_columns - (stop - start)] = later
             return taken
 
@@ -204,7 +204,7 @@ class Shard:
 
         def put_back(pair: tuple[Block, Array]) -> None:
             block, taken = pair
-            later = self.backend.copy(block.columns[start:n_columns])
+            later = copied(block.columns[start:n_columns])
             block.columns[stop : n_columns + stop - start] = later
             block.columns[start:stop] = taken
 
@@ -217,7 +217,7 @@ class Shard:
         backend = self.backend
         self.loss = loss
         W = backend.asarray(W)
-        weights = backend.cast(W, self.pool.dtype_)
+        weights = cast(W, self.pool.dtype_)
 
         @may_overflow
         def part(block: Block) -> tuple[Scalar, Array]:
@@ -239,7 +239,7 @@ class Shard:
     def curvature_product(self, V: Array) -> tuple[Array]:
         """Return the Hessian of the loss in the weights times V, (k, columns)."""
         backend, loss = self.backend, self.loss
-        weights = backend.cast(backend.asarray(V), self.pool.dtype_)
+        weights = cast(backend.asarray(V), self.pool.dtype_)
 
         @may_overflow
         def part(block: Block) -> tuple[Array]:
@@ -275,8 +275,8 @@ class Shard:
         backend = self.backend
 
         def sums_of(block: Block) -> tuple[Array]:
-            weight = backend.wide(block.weight)
-            sums = [backend.wide(self._candidate(block, atom)) @ weight for atom in atoms]
+            weight = to_float64(block.weight)
+            sums = [to_float64(self._candidate(block, atom)) @ weight for atom in atoms]
             return (backend.xp.concatenate(sums),)
 
         (sums,) = self.total(sums_of)
@@ -324,9 +324,9 @@ class Shard:
         @may_overflow
         def part(block: Block) -> tuple[Array, Array, Array]:
             chosen = block.columns[:n_columns]
-            candidates = backend.empty((int(widths.sum()), len(block.y)), self.pool.dtype_)
+            candidates = backend.zeros((int(widths.sum()), len(block.y)), self.pool.dtype_)
             for atom, start, (middles, divisors) in zip(atoms, starts, units, strict=True):
-                own = backend.wide(self._candidate(block, atom))
+                own = to_float64(self._candidate(block, atom))
                 candidates[start : start + len(own)] = (own - middles) / divisors
             asked = set(atoms)
             block.candidates = {a: c for a, c in block.candidates.items() if a in asked}
@@ -366,7 +366,7 @@ class Shard:
         mean = backend.asarray(mean)
 
         def prepare(block: Block) -> tuple[Array]:
-            centred = backend.less_mean(block.residual, mean, block.weight)
+            centred = less_mean(block.residual, mean, block.weight)
             prepared = self.pool.prepare(centred)
             block.prepared = _apart(prepared, centred)
             if not curvatures:
@@ -401,7 +401,7 @@ class Shard:
 
     def _in_place(self, part: slice, signal: str, squares: bool) -> Array:
         first, *others = self.blocks
-        stats = self.backend.wide(self._stats(first, part, signal, squares))
+        stats = to_float64(self._stats(first, part, signal, squares))
         for block in others:
             self._stats(block, part, signal, squares, stats)
         return stats
@@ -418,7 +418,7 @@ class Shard:
         if signal != WEIGHT:
             return block.prepared if signal == RESIDUAL else block.curvature
         # As many rows as everywhere: no second compilation of a kernel.
-        alike = self.backend.empty((self.n_classes, len(block.weight)), self.pool.dtype_)
+        alike = self.backend.zeros((self.n_classes, len(block.weight)), self.pool.dtype_)
         alike[:] = block.weight
         return self.pool.prepare(alike)
 
@@ -433,8 +433,8 @@ class Shard:
                 block.data,
                 block.y,
                 block.weight,
-                self.backend.copy(block.columns[:1]),
-                self.backend.empty((self.n_classes, len(block.y)), self.pool.dtype_),
+                copied(block.columns[:1]),
+                self.backend.zeros((self.n_classes, len(block.y)), self.pool.dtype_),
             )
             for block in self.blocks
         ]

@@ -5,12 +5,16 @@ import copy
 import numpy as np
 import pytest
 from compiled_c import compiled, flash_of, needs_gcc, stack_of
+from every_pool import NotExported
 from exported_pools import FORMS, every_form
 from pairs import covering
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 
 from shareboost import ShareBoostClassifier, load_model
 from shareboost.export import cost_report, to_c
+from shareboost.export.cost import running_costs
+from shareboost.rivals import OneVsRestGreedyClassifier
 
 
 def assert_near_size(reported, measured):
@@ -139,3 +143,21 @@ def test_a_20_column_model_of_digits_takes_less_than_4_kilobytes(digits):
 def test_what_cannot_be_exported_has_no_cost():
     with pytest.raises(NotFittedError):
         cost_report(ShareBoostClassifier())
+
+
+def test_every_model_has_the_costs_of_its_number_of_features():
+    X, y = load_iris(return_X_y=True)
+    for clf in (ShareBoostClassifier(3).fit(X, y), OneVsRestGreedyClassifier(3).fit(X, y)):
+        costs = running_costs(clf)
+        for i, n in enumerate(clf.path_.n_features):
+            alone = cost_report(clf.at(int(n)))
+            assert costs["multiply_adds"][i] == alone.multiply_adds[-1]
+            assert costs["flash"][i] == alone.flash[-1]
+            assert costs["ram"][i] == alone.ram[-1]
+
+
+def test_features_without_an_exported_form_have_no_known_costs():
+    X, y = load_iris(return_X_y=True)
+    clf = ShareBoostClassifier(2).fit(X, y)
+    clf.path_.features = NotExported(clf.selected_)
+    assert running_costs(clf) is None

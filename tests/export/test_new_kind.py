@@ -17,13 +17,11 @@ from onnx_session import assert_onnx_answers
 
 from shareboost import ShareBoostClassifier
 from shareboost.export import cost_report, quantization_loss
-from shareboost.export.c.step import Step
-from shareboost.export.literals import integers
 from shareboost.export.primitives import PRIMITIVES, Primitive
-from shareboost.export.primitives.base import Call, CodeBytes, most_in_range, weighted
+from shareboost.export.primitives.base import Call, CodeBytes, Step, most_in_range, weighted
+from shareboost.export.text import integers
 from shareboost.io import features, file_schema
-from shareboost.io.reader import model_of
-from shareboost.io.writer import content_of
+from shareboost.io.model_file import content_of, model_of
 from shareboost.pools import Features
 from shareboost.pools.features import INPUTS, Ids, Integers, namespace, taken
 
@@ -52,7 +50,7 @@ class Sizes(Primitive):
 
     def steps(self, plan, prefix, form):
         weights = plan.weights[:, self.places].T
-        return [Step(self, prefix, self.places.size, weights, {"columns": self.columns}, C)]
+        return [Step(self, prefix, form, self.places.size, weights, {"columns": self.columns}, C)]
 
     def values(self, step, X):
         return np.abs(X[:, self.columns])

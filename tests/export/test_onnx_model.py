@@ -10,7 +10,7 @@ from onnx_session import assert_onnx_answers, session
 from sklearn.datasets import load_iris, load_wine
 
 from shareboost import ShareBoostClassifier, load_model
-from shareboost.export import onnx_nodes, to_c, to_js, to_onnx
+from shareboost.export import onnx_model, to_c, to_js, to_onnx
 from shareboost.pools import Templates
 
 pytest.importorskip("onnx")
@@ -27,7 +27,7 @@ def test_a_model_answers_as_the_classifier(name, fitted_model, digits, monkeypat
         label, probabilities, scores = ran.run(None, {"X": X[:n]})
         assert (label.shape, probabilities.shape, scores.shape) == ((n,), (n, 10), (n, 10))
     np.testing.assert_array_equal(label, clf.predict(X[:1]))
-    monkeypatch.setattr(onnx_nodes, "MOST_NUMBERS", 70)
+    monkeypatch.setattr(onnx_model, "MOST_NUMBERS", 70)
     assert_onnx_answers([clf], X[:200])
 
 
@@ -105,14 +105,15 @@ def test_arguments_that_are_not_valid_are_refused_before_a_file_is_touched(tmp_p
     assert path.read_text() == "mine"
 
 
-def test_probabilities_of_an_unknown_kind_are_refused():
-    class Peculiar(ShareBoostClassifier):
-        def _logits(self, scores):
-            return scores / 2
+def test_a_classifier_tells_the_slope_of_its_sigmoids():
+    class Steep(ShareBoostClassifier):
+        _sigmoid_slope = 3.0
 
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(TypeError, match="probabilities of Peculiar cannot be exported"):
-        to_onnx(Peculiar(2).fit(X, y))
+    clf = Steep(2).fit(X.astype(np.float32), y)
+    odds = 1.0 / (1.0 + np.exp(-3.0 * clf.decision_function(X)))
+    np.testing.assert_allclose(clf.predict_proba(X), odds / odds.sum(axis=1, keepdims=True))
+    assert_onnx_answers([clf], X.astype(np.float32))
 
 
 def test_a_missing_onnx_is_named_with_its_extra(fitted_model, monkeypatch):

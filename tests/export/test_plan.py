@@ -26,7 +26,7 @@ def test_a_plan_has_the_scores_of_its_model(name, fitted_model, digits):
             naive_plan.scores(plan, X), clf.decision_function(X), rtol=1e-4, atol=1e-5
         )
         places = np.concatenate([np.empty(0, int), *(part.places for part in plan.parts)])
-        np.testing.assert_array_equal(np.sort(places), np.arange(plan.n_columns))
+        np.testing.assert_array_equal(np.sort(places), np.arange(plan.offsets.size))
 
 
 def test_a_union_of_templates_dissolves_into_its_parts(fitted_model):

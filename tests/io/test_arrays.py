@@ -13,21 +13,31 @@ from hypothesis import given
 from model_files import assert_same_bits
 
 from shareboost import ModelFormatError
-from shareboost.io.arrays import FLAGS, FLOATS, INTEGERS, SINGLES, TYPES, from_plain, to_plain
-from shareboost.io.text import LARGEST_FILE
+from shareboost.io.text import (
+    FLAGS,
+    FLOATS,
+    INTEGERS,
+    LARGEST_FILE,
+    SINGLES,
+    TYPES,
+    array_from_plain,
+    array_to_plain,
+    from_bytes,
+    to_bytes,
+)
 
 
 def round_trip(array, dtype):
-    plain = to_plain(array, dtype)
-    plain["base64"] = memoryview(plain["base64"].encode())
-    return from_plain(plain, "array", dtype, array.shape)
+    plain = array_to_plain(array, dtype)
+    plain["base64"] = memoryview(plain["base64"])
+    return array_from_plain(plain, "array", dtype, array.shape)
 
 
 @pytest.mark.parametrize(("dtype", "code"), [(FLOATS, "<3d"), (INTEGERS, "<3q"), (SINGLES, "<3f")])
 def test_the_bytes_are_little_endian_whatever_the_array(dtype, code):
     for order in "<>":
         values = np.array([1, -2, 300]).astype(dtype.newbyteorder(order))
-        plain = to_plain(values, dtype)
+        plain = array_to_plain(values, dtype)
         assert plain["dtype"].startswith("<")
         assert base64.b64decode(plain["base64"]) == struct.pack(code, 1, -2, 300)
         assert_same_bits(round_trip(values, dtype), values.astype(dtype.newbyteorder("=")))
@@ -51,17 +61,17 @@ def test_text_that_is_not_the_base64_of_the_shape_is_refused():
     for text in ("AAAAAAAAAAA", "AAAAAAAAAAAA", "AAAA====AAA=", "AAAAAAAAAA==", "AAAA AAAAAA="):
         plain = {"dtype": "<f8", "shape": [1], "base64": memoryview(text.encode())}
         with pytest.raises(ModelFormatError, match="array has"):
-            from_plain(plain, "array", FLOATS, (1,))
+            array_from_plain(plain, "array", FLOATS, (1,))
 
 
 def test_padding_between_chunks_is_refused():
     array = np.zeros(1 << 18)
-    plain = to_plain(array, FLOATS)
-    text = bytearray(plain["base64"].encode())
+    plain = array_to_plain(array, FLOATS)
+    text = bytearray(plain["base64"])
     text[(1 << 20) - 2 : 1 << 20] = b"=="
     plain["base64"] = memoryview(bytes(text))
     with pytest.raises(ModelFormatError):
-        from_plain(plain, "array", FLOATS, (None,))
+        array_from_plain(plain, "array", FLOATS, (None,))
 
 
 def test_a_text_is_read_if_and_only_if_it_is_base64_of_the_length():
@@ -71,11 +81,11 @@ def test_a_text_is_read_if_and_only_if_it_is_base64_of_the_length():
         for n, pattern in patterns.items():
             plain = {"dtype": "|u1", "shape": [n], "base64": memoryview(text.encode())}
             if re.fullmatch(pattern, text):
-                found = from_plain(plain, "array", FLAGS, (None,))
+                found = array_from_plain(plain, "array", FLAGS, (None,))
                 assert found.tobytes() == base64.b64decode(text)
             else:
                 with pytest.raises(ModelFormatError, match="array has base64"):
-                    from_plain(plain, "array", FLAGS, (None,))
+                    array_from_plain(plain, "array", FLAGS, (None,))
 
 
 def test_shapes_without_any_number_are_bounded_too():
@@ -83,8 +93,31 @@ def test_shapes_without_any_number_are_bounded_too():
     most = LARGEST_FILE // 8
     for shape in ([0], [0, 0, 7], [most, 0], [0, most], [0, most // 2, 2]):
         plain = {"dtype": "<f8", "shape": shape, "base64": memoryview(b"")}
-        assert from_plain(plain, "array", FLOATS, (None,) * len(shape)).shape == tuple(shape)
+        assert array_from_plain(plain, "array", FLOATS, (None,) * len(shape)).shape == tuple(shape)
     for shape in ([2**62, 0], [0, 2**62], [0, most + 1], [0, most // 2, 3], [2**26, 2**26, 0]):
         plain = {"dtype": "<f8", "shape": shape, "base64": memoryview(b"")}
         with pytest.raises(ModelFormatError, match="no file has room for"):
-            from_plain(plain, "array", FLOATS, (None,) * len(shape))
+            array_from_plain(plain, "array", FLOATS, (None,) * len(shape))
+
+
+def test_texts_that_look_like_arrays_come_back_beside_arrays():
+    texts = [
+        '"base64":7',
+        '"base64":',
+        '\\"base64":0',
+        '{"base64":"AAAA"}',
+        "base64",
+        '\\\\"base64":1',
+    ]
+    array = array_to_plain(np.arange(3), INTEGERS)
+    document = {
+        '"base64":0': texts,
+        "a": array,
+        "b": {text + "!": text for text in texts},
+        "c": array,
+    }
+    read = from_bytes(to_bytes(document))
+    for key in "ac":
+        assert array_from_plain(read.pop(key), key, INTEGERS, (3,)).tolist() == [0, 1, 2]
+        del document[key]
+    assert read == document

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from every_pool import POOLS_TO_TEST, classifier, some_digits
 
-from shareboost.io.writer import content_of
+from shareboost.io.model_file import content_of
 
 X, Y, _, _ = some_digits()
 

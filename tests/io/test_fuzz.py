@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from shareboost import ModelFormatError, load_model
 from shareboost.cli.tables.inputs import Inputs
-from shareboost.path_of_one import PathOfOne
+from shareboost.path import PathOfOne
 
 
 def exercise(clf, thoroughly):

@@ -10,7 +10,7 @@ from hypothesis import given
 from model_files import assert_same_bits
 
 from shareboost import ModelFormatError, ShareBoostClassifier, load_model
-from shareboost.io.labels import check_sorted, from_plain, to_plain
+from shareboost.io.fields import labels_from_plain, labels_to_plain
 
 X = np.random.default_rng(0).normal(size=(60, 5))
 INDEX = (X[:, 0] > 0).astype(int) + (X[:, 1] > 0)
@@ -21,7 +21,7 @@ TYPES = [
 
 
 def round_trip(labels):
-    return from_plain(json.loads(json.dumps(to_plain(labels, "y"))), "classes")
+    return labels_from_plain(json.loads(json.dumps(labels_to_plain(labels, "y"))), "classes")
 
 
 def saved_and_loaded(y, folder):
@@ -68,13 +68,13 @@ def test_the_ends_of_every_type_are_kept():
     assert round_trip(objects).tolist() == objects.tolist()
     for beyond in (-(2**63) - 1, 2**63):
         with pytest.raises(TypeError, match="y has a value that a model file cannot hold"):
-            to_plain(np.array([beyond], dtype=object), "y")
+            labels_to_plain(np.array([beyond], dtype=object), "y")
         refused("|O", [beyond])
 
 
 def test_labels_of_text_take_four_million_characters_at_most():
-    assert from_plain({"dtype": f"<U{2**22}", "values": ["a"]}, "classes").tolist() == ["a"]
-    assert from_plain({"dtype": f"<U{2**21}", "values": ["a", "b"]}, "classes").size == 2
+    assert labels_from_plain({"dtype": f"<U{2**22}", "values": ["a"]}, "classes").tolist() == ["a"]
+    assert labels_from_plain({"dtype": f"<U{2**21}", "values": ["a", "b"]}, "classes").size == 2
     refused(f"<U{2**22 + 1}", ["a"])
     refused(f"<U{2**21}", ["a", "b", "c"])
 
@@ -100,22 +100,22 @@ def test_types_that_no_file_holds_are_refused():
     pairs = np.array([(1, 2)], dtype="i4,i4")
     for labels in (pairs, np.array([b"a"]), np.array([[1, 2]]), np.array([1j])):
         with pytest.raises(TypeError, match="y has the type"):
-            to_plain(labels, "y")
+            labels_to_plain(labels, "y")
 
 
 def test_objects_that_no_file_holds_are_refused():
     for labels in (np.array([(1, 2), None], dtype=object), np.array(["NaT", "2020"], "M8[Y]")):
         with pytest.raises(TypeError, match="y has a value that a model file cannot hold"):
-            to_plain(labels, "y")
+            labels_to_plain(labels, "y")
     with pytest.raises(TypeError, match="y has a value that a model file cannot hold"):
-        to_plain(np.array([1.0, np.inf]), "y")
+        labels_to_plain(np.array([1.0, np.inf]), "y")
     with pytest.raises(ValueError, match="y has numbers that float64 does not hold"):
-        to_plain(np.array([1, 2], dtype=np.longdouble) / 3, "y")
+        labels_to_plain(np.array([1, 2], dtype=np.longdouble) / 3, "y")
 
 
 def refused(dtype, values):
     with pytest.raises(ModelFormatError):
-        from_plain({"dtype": dtype, "values": values}, "classes")
+        labels_from_plain({"dtype": dtype, "values": values}, "classes")
 
 
 def test_values_and_types_that_do_not_fit_are_refused():
@@ -153,5 +153,6 @@ def test_values_and_types_that_do_not_fit_are_refused():
 def test_classes_out_of_order_are_refused():
     mixed = np.array(["a", 1], dtype=object)
     for labels in ([1, 1], [2, 1], [1], mixed, ["b", "a"]):
+        plain = labels_to_plain(np.asarray(labels), "y")
         with pytest.raises(ModelFormatError, match="no two alike and in rising order"):
-            check_sorted(np.asarray(labels), "classes", 2)
+            labels_from_plain(plain, "classes", least=2)

@@ -1,7 +1,5 @@
 """Parameters come back as they were, those that a file cannot hold as the defaults."""
 
-import json
-
 import numpy as np
 import pytest
 from every_pool import POOLS_TO_TEST, some_digits
@@ -9,6 +7,7 @@ from sklearn.base import clone
 
 from shareboost import ModelFormatError, ShareBoostClassifier, load_model
 from shareboost.io.parameters import parameters_from_plain, parameters_to_plain
+from shareboost.io.text import from_bytes, to_bytes
 from shareboost.penalties import Frobenius, Penalty, SmoothL1, SmoothLinf1
 from shareboost.pools import Columns, Groups, Pieces, Stumps, Templates, Union
 
@@ -17,7 +16,7 @@ X, Y, _, _ = some_digits()
 
 def round_trip(**parameters):
     plain, left_out = parameters_to_plain(parameters)
-    plain = json.loads(json.dumps(plain))
+    plain = from_bytes(to_bytes({"parameters": plain}))["parameters"]
     return parameters_from_plain(plain, "parameters", ShareBoostClassifier), left_out
 
 

@@ -13,7 +13,7 @@ from mutated_files import documents
 
 from shareboost import ModelFormatError, load_model
 from shareboost.io.fields import Fields
-from shareboost.io.reader import model_of
+from shareboost.io.model_file import model_of
 from shareboost.io.text import LARGEST_FILE, VERSION, check_size
 
 # Places of the whole paths among the documents, then of the models alone.
@@ -402,7 +402,7 @@ def test_lists_of_any_length_have_two_million_integers_at_most():
         if n == most:
             assert fields.integers("a", None).size == n
         else:
-            with pytest.raises(ModelFormatError, match="a has more than 2,097,152 integers"):
+            with pytest.raises(ModelFormatError, match="a has 2097153 integers: at most 2,097,152"):
                 fields.integers("a", None)
 
 

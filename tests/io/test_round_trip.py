@@ -22,8 +22,7 @@ from sklearn.exceptions import ConvergenceWarning
 from shareboost import ModelFormatError, ShareBoostClassifier, ShareBoostCV, load_model
 from shareboost.export.plan import plan_of
 from shareboost.io import save_model
-from shareboost.io.reader import model_of
-from shareboost.io.writer import content_of
+from shareboost.io.model_file import content_of, model_of
 from shareboost.pools import Columns, Groups, Products, Stumps, Templates, Union
 
 X, Y, _, _ = some_digits()

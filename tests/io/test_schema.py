@@ -10,9 +10,9 @@ from model_files import changed, document_of
 from mutated_files import documents
 
 from shareboost import ShareBoostClassifier
-from shareboost.io import features, file_schema, inputs, kinds, parameters, paths, reader, rounds
+from shareboost.io import features, file_schema, model_file, parameters, paths
+from shareboost.io.model_file import content_of
 from shareboost.io.text import FORMAT, VERSION
-from shareboost.io.writer import content_of
 from shareboost.penalties import SmoothL1
 from shareboost.pools import Templates, Union
 
@@ -53,11 +53,14 @@ def test_saved_files_of_every_way_to_fit_are_valid(settings):
 
 def test_the_schema_and_the_reader_take_the_same_keys():
     own = SCHEMA["$defs"]
-    assert SCHEMA["properties"].keys() - {"format", "version", "crc32"} == {*reader.KEYS, kinds.KEY}
-    assert SCHEMA["properties"]["model"]["properties"].keys() == set(reader.MODEL_KEYS)
-    assert SCHEMA["properties"]["training"]["properties"].keys() == set(paths.TRAINING_KEYS)
+    assert SCHEMA["properties"].keys() - {"format", "version", "crc32"} == {
+        *model_file.KEYS,
+        model_file.KIND,
+    }
+    assert SCHEMA["properties"]["model"]["properties"].keys() == set(model_file.MODEL_KEYS)
+    assert SCHEMA["properties"]["training"]["properties"].keys() == set(model_file.TRAINING_KEYS)
     assert own["path"]["properties"].keys() == set(paths.PATH_KEYS)
-    assert own["rounds"]["properties"].keys() == set(rounds.KEYS)
+    assert own["rounds"]["properties"].keys() == set(paths.ROUND_KEYS)
     assert [kind["$ref"].split("/")[-1] for kind in own["features"]["oneOf"]] == [*features.KINDS]
     for kind in features.KINDS.values():
         assert own[kind.kind]["properties"].keys() == {"kind", *features.keys_of(kind)}
@@ -66,8 +69,8 @@ def test_the_schema_and_the_reader_take_the_same_keys():
     assert SCHEMA["properties"]["format"]["const"] == FORMAT
     assert SCHEMA["properties"]["version"]["const"] == VERSION
     own_inputs = SCHEMA["properties"]["inputs"]["properties"]
-    assert own_inputs.keys() == {*inputs.KEYS, inputs.LEVELS}
-    assert own_inputs["number"]["maximum"] == inputs.MOST_INPUTS
+    assert own_inputs.keys() == {*model_file.INPUT_KEYS, model_file.LEVELS}
+    assert own_inputs["number"]["maximum"] == model_file.MOST_INPUTS
 
 
 def test_the_schema_refuses_a_document_without_any_of_its_fields():

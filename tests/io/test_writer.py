@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
-from shareboost.io import save_model, writer
+from shareboost.io import model_file, save_model
 from shareboost.pools import Columns, Union
 from shareboost.rivals import OneVsRestGreedyClassifier
 
@@ -103,11 +103,11 @@ def test_features_of_a_users_own_are_refused(tmp_path):
 
 
 def test_a_model_too_large_for_a_file_is_refused_with_advice(clf, tmp_path, monkeypatch):
-    monkeypatch.setattr(writer, "LARGEST_FILE", 4000)
+    monkeypatch.setattr(model_file, "LARGEST_FILE", 4000)
     clf.save(tmp_path / "alone.json", whole_path=False)
     with pytest.raises(ValueError, match="a model file has at most 4,000: set whole_path"):
         clf.save(tmp_path / "model.json", whole_path=True)
-    monkeypatch.setattr(writer, "LARGEST_FILE", 400)
+    monkeypatch.setattr(model_file, "LARGEST_FILE", 400)
     with pytest.raises(ValueError, match="at most 400: save at"):
         clf.save(tmp_path / "model.json", whole_path=False)
     assert os.listdir(tmp_path) == ["alone.json"]

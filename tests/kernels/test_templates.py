@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy.signal import correlate
 
-from shareboost.kernels.templates import masked_maxima, quantise, template_column
+from shareboost.kernels.templates import (
+    CHUNK,
+    MIDDLE,
+    add_moments,
+    masked_maxima,
+    quantise,
+    template_column,
+)
 
 
 def test_masked_maxima_equal_their_twin():
@@ -21,11 +28,9 @@ def test_masked_maxima_equal_their_twin():
 def test_quantise_rounds_and_stays_within_a_byte():
     values = np.array([[0.0, 1.0], [2.49, 9.0], [-5.0, 1e6]], dtype=np.float32)
     low, step = np.array([0.0, 1.0], np.float32), np.array([0.5, 2.0], np.float32)
-    codes, cut = np.empty((2, 3), dtype=np.uint8), np.ones(2, dtype=np.float32)
-    quantise(values, low, step, codes, cut)
+    codes = np.empty((2, 3), dtype=np.uint8)
+    quantise(values, low, step, codes)
     assert codes.tolist() == [[0, 5, 0], [0, 4, 255]]
-    # Beyond the lowest code by 10 steps, beyond the highest by 499744.5, each less a half.
-    assert np.allclose(cut, [1.0 + 9.5, 1.0 + 499999.5 - 255.5], rtol=1e-6)
 
 
 def test_quantise_codes_every_feature_of_every_image():
@@ -33,12 +38,10 @@ def test_quantise_codes_every_feature_of_every_image():
     values = rng.normal(size=(5, 131)).astype(np.float32)
     low, step = rng.uniform(-1, 0, 131), rng.uniform(0.001, 0.02, 131)
     low, step = low.astype(np.float32), step.astype(np.float32)
-    codes, cut = np.full((131, 5), 77, dtype=np.uint8), np.zeros(131, dtype=np.float32)
-    quantise(values, low, step, codes, cut)
+    codes = np.full((131, 5), 77, dtype=np.uint8)
+    quantise(values, low, step, codes)
     exact = ((values.astype(float) - low) / step).T
     assert np.abs(codes - exact.clip(0, 255)).max() < 0.501
-    beyond = np.maximum(exact - 255.5, -0.5 - exact).clip(0).sum(axis=1)
-    assert np.allclose(cut, beyond, rtol=1e-4, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +60,15 @@ def test_a_templates_column_equals_its_twin(rows, columns, channels):
         for image in images.astype(float)
     ]
     assert np.allclose(out, twin, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 3), (7, 1), (CHUNK, 3), (CHUNK + 3, 1)])
+def test_moments_equal_matrix_products(n, k):
+    rng = np.random.default_rng(n + k)
+    codes = rng.integers(0, 256, size=(9, n)).astype(np.uint8)
+    rows = rng.uniform(size=(k, n)).astype(np.float32)
+    out = np.full((2, k, 9), 2.0)
+    add_moments(codes, rows, out)
+    values = codes.T.astype(float) - MIDDLE
+    assert np.allclose(out[0], 2.0 + rows @ values, rtol=1e-5, atol=0.1)
+    assert np.allclose(out[1], 2.0 + rows @ values**2, rtol=1e-6)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 
-from shareboost.pools.clustering import _distinct, cluster
+from shareboost.pools.patches import _distinct, cluster
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -69,7 +69,7 @@ def test_constant_columns_are_never_candidates(make):
     X[:, 5] = 0.1 + 0.2
     X[::2, 5] = 0.3  # rounding is no variation
     pool = Columns().fit(make(X), weight)
-    assert np.flatnonzero(~pool.choosable).tolist() == [2, 5]
+    assert np.flatnonzero(~pool.usable_).tolist() == [2, 5]
 
 
 def test_moments_survive_a_huge_offset_and_an_outlying_first_row():
@@ -110,7 +110,7 @@ def test_chosen_features_read_only_their_columns():
         taken = features.columns(stored)
         assert sp.issparse(taken)
         assert np.array_equal(taken.toarray(), X[:, [7, 1, 4]]), format_
-    assert features.first(2).columns(X).shape == (60, 2)
+    assert features.take(np.arange(2)).columns(X).shape == (60, 2)
     assert features.names([f"x{j}" for j in range(9)]) == ["x7", "x1", "x4"]
 
 

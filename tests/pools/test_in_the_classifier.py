@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from shareboost import ShareBoostClassifier
 from shareboost.backends import numpy as host_module
-from shareboost.pools import POOLS, Columns, Groups, Stumps, Union
+from shareboost.pools import POOLS, Columns, Groups, Stumps, Union, new_pool
 from shareboost.selection.rules import RULES
 
 NAMES = {
@@ -188,7 +188,7 @@ def test_warm_start_goes_on_with_the_same_atoms(name, data):
 def test_pools_go_by_name(name, digits):
     X, y = digits[0][:400], digits[1][:400]
     by_name = ShareBoostClassifier(3, pool=name).fit(X, y)
-    by_object = ShareBoostClassifier(3, pool=POOLS[name]()).fit(X, y)
+    by_object = ShareBoostClassifier(3, pool=new_pool(name)).fit(X, y)
     assert np.array_equal(by_name.selected_, by_object.selected_)
 
 
@@ -211,7 +211,7 @@ def test_rows_are_read_in_chunks_of_any_size(name, data, monkeypatch):
     # Refits that end early would end elsewhere wherever a sum is rounded otherwise.
     tight = {"refit_tol": 1e-3, "tol": 1e-6}
     whole = classifier(4, name, **tight).fit(X, y)
-    monkeypatch.setattr("shareboost.pools.moments.CHUNK_BYTES", 56 * X.shape[1])
+    monkeypatch.setattr("shareboost.pools.table.CHUNK_BYTES", 56 * X.shape[1])
     for constant in ("products.CHUNK_ROWS", "patches.CHUNK_IMAGES"):
         monkeypatch.setattr(f"shareboost.pools.{constant}", 7)
     for constant in ("templates.CHUNK_IMAGES", "templates.BATCH_IMAGES"):

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.pools import Columns, Union, written_out
+from shareboost.pools import Columns, Union
 from shareboost.pools import base as pools_base
 from shareboost.selection.rules import RULES
 
@@ -52,7 +52,7 @@ def test_a_fit_is_the_fit_on_its_columns(data, rule, intercept):
 @pytest.mark.parametrize("centred", [True, False])
 def test_sums_over_blocks_and_chunks_are_those_over_its_columns(data, centred, monkeypatch):
     X, _ = data
-    monkeypatch.setattr(written_out, "CHUNK_BYTES", 8 * 300 * 17)
+    monkeypatch.setattr(pools_base, "WRITTEN_BYTES", 8 * 300 * 17)
     monkeypatch.setattr(pools_base, "MOST_WRITTEN", 70)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, size=300)
     pool = Sines().fit(Cut(X, weight), centred=centred)

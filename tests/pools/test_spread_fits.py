@@ -93,7 +93,7 @@ def test_the_sums_are_about_the_first_row_of_largest_weight():
     X = np.random.default_rng(0).normal(size=(40, 3))
     table = Cut(X, n_blocks=9)
     assert np.array_equal(Columns().fit(table).scale_, Columns().fit(X).scale_)
-    assert table.asked == ["ranges of columns", "moments of columns"]
+    assert table.asked == ["moments of columns"]
 
 
 def test_explicit_zeros_and_duplicates_of_sparse_rows_count_once():

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 
 from shareboost.pools import Stumps
-from shareboost.pools.stored import Stored
+from shareboost.pools.base import Stored
 
 
 def test_the_entries_are_those_of_the_rows():

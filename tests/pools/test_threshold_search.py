@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareboost.pools import Stumps, threshold_search
-from shareboost.pools.column_blocks import Gaps, joined_sketches, measures, sketches
-from shareboost.pools.threshold_search import cells_of
+from shareboost.pools.threshold_search import Gaps, cells_of, joined_sketches, measures, sketches
 from shareboost.pools.thresholds import count_columns, thresholds
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)

@@ -3,10 +3,9 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier
-from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Templates, Union
+from shareboost.pools import Columns, Groups, Pieces, Products, Stumps, Union
 
 
 def test_one_run_chooses_among_all_pools():
@@ -47,23 +46,8 @@ def test_costs_keep_dear_atoms_out(digits):
 def test_an_atom_costs_one_unless_told(digits):
     pools = [Columns(), Groups(np.arange(64) // 2, score="mean")]
     free, dear = Union(pools).fit(digits[0][:50]), Union(pools, [2.0, 3.0]).fit(digits[0][:50])
-    assert free.divisors.tolist() == [1.0] * 64 + [2.0] * 32
-    assert dear.divisors.tolist() == [2.0] * 64 + [6.0] * 32
-
-
-def test_coarse_pools_stay_coarse_and_others_exact(digits):
-    X = digits[0][:100]
-    templates = Templates(4, patch_size=3, masks=2, sigma=2.0)
-    pool = Union([Columns(), templates]).fit(X)
-    own = clone(templates).fit(X)
-    assert np.array_equal(pool.coarseness, np.concatenate([np.zeros(64), own.coarseness]))
-    rows = slice(0, 100)
-    cut = own.cut(own.encode(3 * X, rows))
-    assert cut.max() > 0
-    assert np.array_equal(pool.cut(pool.encode(3 * X, rows)), np.concatenate([np.zeros(64), cut]))
-    exact = Union([Columns(), Stumps()]).fit(X)
-    assert exact.coarseness is None
-    assert exact.cut(exact.encode(X, rows)) is None
+    assert free.divisors_.tolist() == [1.0] * 64 + [2.0] * 32
+    assert dear.divisors_.tolist() == [2.0] * 64 + [6.0] * 32
 
 
 def test_names_stay_apart():
@@ -89,7 +73,7 @@ def test_columns_stand_in_the_order_chosen():
     assert features.widths.tolist() == [1, 4, 1, 4, 1]
     own = [pool.features([atom]).columns(X) for atom in atoms]
     assert np.array_equal(features.columns(X), np.hstack(own))
-    assert np.array_equal(features.first(3).columns(X), np.hstack(own[:3]))
+    assert np.array_equal(features.take(np.arange(3)).columns(X), np.hstack(own[:3]))
     assert np.allclose(features.columns(sp.csr_array(X)), np.hstack(own))
     assert len(features.names("abc")) == 11
 

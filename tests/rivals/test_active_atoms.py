@@ -38,8 +38,8 @@ def worst(pool, X, y, norm, found, intercept=True):
     Z = np.vstack(columns).T / np.concatenate([pool.scales(a) for a in atoms])
     if intercept:
         Z = Z - Z.mean(axis=0)
-    if pool.choosable is not None:
-        Z[:, ~pool.choosable[groups]] = 0.0
+    if pool.usable_ is not None:
+        Z[:, ~pool.usable_[groups]] = 0.0
     missed = []
     for each in found:
         own = np.concatenate([np.empty(0, int), *(np.flatnonzero(groups == a) for a in each.atoms)])

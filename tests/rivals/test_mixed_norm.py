@@ -77,9 +77,9 @@ def test_minima_over_every_pool_meet_their_conditions(name, digits):
     columns = np.vstack([pool.columns(data, atom) for atom in atoms]).T.astype(np.float64)
     Z = (columns - columns.mean(axis=0)) / np.concatenate([pool.scales(atom) for atom in atoms])
     groups = np.repeat(atoms, pool.features(atoms).widths)
-    if pool.choosable is not None:
-        Z[:, ~pool.choosable[groups]] = 0.0
-    prices = np.ones(pool.n_atoms_) if pool.divisors is None else pool.divisors
+    if pool.usable_ is not None:
+        Z[:, ~pool.usable_[groups]] = 0.0
+    prices = np.ones(pool.n_atoms_) if pool.divisors_ is None else pool.divisors_
     for step in clf.path_.steps:
         own = np.concatenate([[], *(np.flatnonzero(groups == atom) for atom in step.atoms)])
         W = np.zeros((10, Z.shape[1]))

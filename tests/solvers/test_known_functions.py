@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from shareboost.arrays import numbers
 from shareboost.backends import NUMPY
 from shareboost.solvers.lbfgs import DECREASE, PATIENCE, SLOPE, lbfgs, line_search
 from shareboost.solvers.nesterov import nesterov
@@ -31,7 +32,7 @@ class Known:
     def evaluate(self, z, products=nothing):
         self.points.append(z)
         value, slope = float(self.value(z)), np.asarray(self.gradient(z), dtype=float)
-        squared, *found = NUMPY.numbers([slope @ slope, *products(slope)])
+        squared, *found = numbers([slope @ slope, *products(slope)])
         reached = self.reached(slope)
         return Evaluation(z, z, value, value, slope, reached, self.noise, squared, tuple(found))
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 
-from shareboost.backends import NUMPY
+from shareboost.arrays import numbers
 from shareboost.losses import LogisticLoss
 from shareboost.penalties import Frobenius, SmoothL1, SmoothLinf1
 from shareboost.pools import Columns, Groups
@@ -188,7 +188,7 @@ class Quadratic:
         gradient = self.curvatures * z
         value = 0.5 * float(z @ gradient)
         largest = float(np.abs(gradient).max())
-        squared, *found = NUMPY.numbers([gradient @ gradient, *products(gradient)])
+        squared, *found = numbers([gradient @ gradient, *products(gradient)])
         return Evaluation(z, z, value, value, gradient, largest, 0.0, squared, tuple(found))
 
     def cannot_reach(self, place):
@@ -221,7 +221,7 @@ def test_directions_are_those_of_the_two_loop_recursion(n_steps):
         direction = rng.normal(size=n)
         change = hessian @ direction
         here, there = (Evaluation(p, p, 0, 0, hessian @ p, 0, 0, 0, ()) for p in (z, z + direction))
-        others = NUMPY.numbers([0.0, *pairs.products(there.gradient, change)])[1:]
+        others = numbers([0.0, *pairs.products(there.gradient, change)])[1:]
         products = (direction @ change, change @ change, direction @ there.gradient)
         pairs.add(here, Step(there, *products, change @ there.gradient, tuple(others)))
         kept = [*kept, (direction, change)][-MEMORY:]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_feature_names_in, check_array
 
 from ..dataset import CheckedSample, GivenSample, Sample
 from ..inputs import PACKAGES, Input, on_host
 from ..outputs import of_scores
-from ..pools.by_name import takes_nan
+from ..pools import takes_nan
 from ..predictor import ANSWERS, Predictor
 from ..validation import (
     check_data,
@@ -28,6 +26,10 @@ from ..validation import (
 from .numpy import NUMPY
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
     from .base import Backend
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from threading import local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ..gram import Gram, PanelFactor
 from ..threads import Workers, single_threaded_blas
 from .base import Backend
 
 if TYPE_CHECKING:
-    from ..arrays import Array, Map, Scalar, Starts
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ..arrays import Array, Map
     from ..model import Model
-    from ..pools import Features, Pool
+    from ..pools.base import Pool
+    from ..pools.features import Features
 
 # Rows a block. Measured at 60000 x 200 columns, 10 classes, two threads: blocks of
 # 2048 and of 4096 evaluate the loss equally fast, smaller ones up to half slower.
@@ -28,8 +29,6 @@ BLOCK_ROWS = 4096
 BLOCK_BYTES = 1 << 23
 # Never fewer rows, where there are so many classes: each block has sums of its own.
 SMALLEST_BLOCK = 128
-
-_scratch = local()
 
 
 class NumpyBackend(Backend):
@@ -43,20 +42,11 @@ class NumpyBackend(Backend):
     """
 
     xp = np
+    name: str | None = None
     columns_apart = True
 
-    @property
-    def name(self) -> None:
-        return None
-
-    def check_beside(self, X: Any, what: str) -> None:
-        raise ValueError(
-            f"{what} is on {X.device}, and the fit in NumPy: give both in arrays of one kind, or "
-            "set device to fit there."
-        )
-
     @contextmanager
-    def settled(self) -> Iterator[Map]:
+    def deterministic(self) -> Iterator[Map]:
         with single_threaded_blas as n_threads, Workers(n_threads) as workers:
             yield workers.map
 
@@ -71,12 +61,8 @@ class NumpyBackend(Backend):
     def form(self, pool: Pool) -> Pool:
         return pool
 
-    def columns(self, features: Features, X: Any) -> NDArray[Any]:
-        found = features.columns(X)
-        return found.toarray() if sp.issparse(found) else found
-
-    def transformed(self, features: Features, rows: Any) -> Any:
-        return features.columns(rows)
+    def columns(self, features: Features, X: Any) -> Any:
+        return features.columns(X)
 
     def scores(self, model: Model, rows: Any) -> NDArray[np.float64]:
         return model.scores(rows)
@@ -93,29 +79,17 @@ class NumpyBackend(Backend):
     def numpy(self, array: Array) -> NDArray[Any]:
         return array
 
-    def numbers(self, scalars: Sequence[Scalar]) -> list[float]:
-        found: list[float] = []
-        for scalar in scalars:
-            found.extend(scalar.tolist() if np.ndim(scalar) else (float(scalar),))
-        return found
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-        return np.empty(shape, dtype=dtype)
-
-    def cast(self, array: Array, dtype: np.dtype[Any]) -> NDArray[Any]:
-        return array.astype(dtype, copy=False)
-
-    def copy(self, array: Array) -> NDArray[Any]:
-        return array.copy()
+    def zeros(self, shape: tuple[int, ...], dtype: Any = np.float64) -> NDArray[Any]:
+        return np.zeros(shape, dtype=dtype)
 
     def product(self, W: Array, columns: Array, out: Array) -> None:
-        from ..kernels.few_rows import add_product
+        from ..kernels.products import add_product
 
         out[:] = 0.0
         add_product(np.ascontiguousarray(W), columns, out)
 
     def correlated(self, rows: Array, columns: Array) -> NDArray[Any]:
-        from ..kernels.few_rows import add_product_transposed
+        from ..kernels.products import add_product_transposed
 
         product = np.zeros((rows.shape[0], columns.shape[0]), dtype=rows.dtype)
         add_product_transposed(rows, columns, product)
@@ -123,26 +97,6 @@ class NumpyBackend(Backend):
 
     def inner(self, rows: Array, columns: Array) -> NDArray[Any]:
         return rows @ columns.T
-
-    def less_mean(self, residual: Array, mean: Array, weight: Array) -> NDArray[Any]:
-        """Write to memory of the thread's own, used again and again.
-
-        New memory may come with a page fault for every 4 KiB of it, as on Dask's workers, which
-        give back what is freed: the faults took four times as long as the sums.
-        """
-        shape = residual.shape
-        flat = getattr(_scratch, "numbers", np.empty(0))
-        if flat.size < residual.size:
-            flat = _scratch.numbers = np.empty(residual.size)
-        out = flat[: residual.size].reshape(shape)
-        np.multiply(mean[:, None], weight, out=out)
-        return np.subtract(residual, out, out=out)
-
-    def segments(self, starts: Starts, n: int) -> Any:
-        return np.asarray(starts) if len(starts) < n else None
-
-    def sums_over(self, segments: Any, values: Array) -> NDArray[Any]:
-        return values if segments is None else np.add.reduceat(values, segments)
 
 
 NUMPY = NumpyBackend()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..classifier import ShareBoostClassifier
 from ..cv import ShareBoostCV
-from ..pools.by_name import takes_nan
+from ..pools import takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
 from .images import TemplateOptions
@@ -133,7 +133,7 @@ def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
 
 def content(clf: Any, model_only: bool) -> bytes:
     """Return the model file."""
-    from ..io.writer import content_of
+    from ..io.model_file import content_of
 
     return content_of(clf, whole_path=not model_only)
 

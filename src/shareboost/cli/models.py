@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from ..path_of_one import PathOfOne
+from ..path import PathOfOne
 from .errors import CommandError
 from .tables.sources import STDIN
 
@@ -17,7 +17,7 @@ def loaded(path: str) -> Any:
     if path != STDIN:
         return load_model(path)
     from ..io import ModelFormatError
-    from ..io.reader import model_of
+    from ..io.model_file import model_of
     from ..io.text import LARGEST_FILE
 
     try:  # one byte more than a model may have is too much to be taken

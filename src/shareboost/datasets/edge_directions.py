@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.ndimage import correlate1d
 
 from ..threads import Workers, single_threaded_blas
 from ..validation import at_least, positive
 from .image_rows import BLOCK_VALUES, check_images, shape_of_one
+
+Floats = NDArray[np.float64]
 
 _TRUNCATE = 4.0  # the Gaussian ends after so many sigmas
 _WIDEST_SIGMA = 100.0
@@ -71,9 +74,6 @@ def edges(
     if n_channels != 1:
         raise ValueError(f"images has {n_channels} channels: edges takes images of one.")
     smooth, slope = _weights(sigma)
-
-    from ..kernels.edges import edges_block  # numba's import takes its time
-
     whole = images.dtype == np.uint8
     rounding, largest = (0.5, 255.0) if whole else (0.0, math.inf)
     n = len(images)
@@ -81,8 +81,18 @@ def edges(
     block = max(1, BLOCK_VALUES // (height * width * n_directions))
 
     def work(first: int) -> None:
-        some = np.ascontiguousarray(images[first : first + block]).reshape(-1, height, width)
-        edges_block(some, smooth, slope, largest, rounding, out[first : first + block])
+        some = images[first : first + block].reshape(-1, height, width).astype(np.float64)
+        across, down = (_slopes(some, smooth, slope, axis) for axis in (2, 1))
+        size = np.minimum(np.hypot(across, down), largest)
+        turn = np.arctan2(down, across) * (n_directions / (2.0 * math.pi))
+        before = np.floor(turn)
+        part = turn - before
+        directed = np.full((*size.shape, n_directions), rounding)
+        # atan2's rounding may lead to the next direction, never beyond it.
+        for number, share in ((before, 1.0 - part), (before + 1.0, part)):
+            place = number.astype(np.intp)[..., None] % n_directions
+            np.put_along_axis(directed, place, (share * size + rounding)[..., None], axis=3)
+        out[first : first + block] = directed
 
     with single_threaded_blas as n_threads, Workers(n_threads) as workers:
         for _ in workers.map(work, range(0, n, block)):
@@ -90,7 +100,13 @@ def edges(
     return out.reshape(n, -1) if images.ndim == 2 else out
 
 
-def _weights(sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _slopes(images: Floats, smooth: Floats, slope: Floats, axis: int) -> Floats:
+    """Return the slopes of images along an axis, smoothed along the other; 0 lies outside."""
+    smoothed = correlate1d(images, smooth, axis=3 - axis, mode="constant")
+    return correlate1d(smoothed, slope, axis=axis, mode="constant")
+
+
+def _weights(sigma: float) -> tuple[Floats, Floats]:
     """Return a Gaussian of sum 1, and its slope, by which a step of 1 counts 1."""
     radius = max(1, int(_TRUNCATE * sigma + 0.5))
     apart = np.arange(-radius, radius + 1)

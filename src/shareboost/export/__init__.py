@@ -1,11 +1,10 @@
 """Trained predictors for other places than Python, and what they cost to run."""
 
 from ..io import load_model, save_model
-from .c.export import to_c
+from .c import QuantizationLoss, quantization_loss, to_c
 from .cost import CostReport, cost_report
 from .javascript import to_js
 from .onnx_model import to_onnx
-from .quantization import QuantizationLoss, quantization_loss
 from .skl2onnx_converter import register_skl2onnx
 
 __all__ = [

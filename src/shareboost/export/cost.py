@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import pandas_for
-from ..path_of_one import PathOfOne
+from ..path import PathOfOne
 from ..progress import track
 from ..validation import one_of
-from .c.layout import Layout, layout_of
-from .c.step import INPUT_TYPES, LARGEST_CODE, Form, Step
+from .layout import Layout, layout_of
 from .plan import plan_of
-from .primitives import Products, Reads, Thresholds
+from .primitives.base import INPUT_TYPES, LARGEST_CODE, Form, Step
+from .text import table_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 # Bytes of machine code besides those of the primitives, measured alike: of a model without
 # features, and of any other.
 EMPTY_CODE, BASE_CODE = 80, 107
-# What the compiler saves where there are two classes and no more than two features, or more.
-TINY_CODE, TWO_CLASSES_CODE = 90, 52
 # What a function saves on the stack besides its arrays; those of kinds with arrays save more.
 FRAME, FRAME_OF_ARRAYS, FRAME_OF_MORE = 16, 64, 40
+
+COSTS = ("multiply_adds", "flash", "ram")
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,12 +73,7 @@ class CostReport:
         """Return one row a model as a pandas frame."""
         pd = pandas_for("n_features, multiply_adds, flash and ram")
         return pd.DataFrame(
-            {
-                "columns": self.n_columns,
-                "multiply_adds": self.multiply_adds,
-                "flash": self.flash,
-                "ram": self.ram,
-            },
+            {"columns": self.n_columns} | {name: getattr(self, name) for name in COSTS},
             index=pd.Index(self.n_features, name="n_features"),
         )
 
@@ -107,53 +102,43 @@ def cost_report(model: Any, weights: str = "float32", input_type: str = "float32
     plan_of(model)  # says what cannot be exported, before the path is read
     path = model.path_
     start = [] if isinstance(path, PathOfOne) else [0]
-    counts = np.unique([*start, *path.n_features.tolist()])
+    counts = np.unique(np.array([*start, *path.n_features.tolist()], dtype=np.intp))
     every = track(counts.tolist(), "counting costs", counts.size)
-    layouts = [layout_of(plan_of(model.at(t)), form) for t in every]
-    return CostReport(
-        counts.astype(np.intp),
-        np.array([layout.starts[-1] for layout in layouts], dtype=np.intp),
-        np.array([multiply_adds(layout) for layout in layouts], dtype=np.int64),
-        np.array([flash_bytes(layout) for layout in layouts], dtype=np.int64),
-        np.array([ram_bytes(layout) for layout in layouts], dtype=np.int64),
-        weights,
-    )
+    rows = [_costs(layout_of(plan_of(model.at(t)), form)) for t in every]
+    n_columns, multiply_adds, flash, ram = np.array(rows, dtype=np.int64).T
+    return CostReport(counts, n_columns.astype(np.intp), multiply_adds, flash, ram, weights)
 
 
-def multiply_adds(layout: Layout) -> int:
-    """Return the most that a row takes."""
-    own = sum(step.multiply_adds for step in layout.steps)
-    return own + int(layout.starts[-1]) * layout.intercept.size
+def running_costs(clf: Any) -> dict[str, NDArray[np.int64]] | None:
+    """Return the multiply-adds, and the bytes of flash and RAM, of every model of a path.
+
+    None for features of a pool that has no exported form, whose costs nobody knows.
+    """
+    try:
+        plan_of(clf)
+    except TypeError:  # another's pool
+        return None
+    report = cost_report(clf)
+    places = np.searchsorted(report.n_features, clf.path_.n_features)
+    return {name: getattr(report, name)[places] for name in COSTS}
 
 
-def flash_bytes(layout: Layout) -> int:
-    """Return the bytes of code and tables."""
-    coded = layout.form.weights != "float32"
-    code = sum(_code_bytes(step, coded) for step in layout.steps) - _folded(layout)
-    return layout.table_bytes + (BASE_CODE + code if layout.steps else EMPTY_CODE)
-
-
-def _folded(layout: Layout) -> int:
-    """Return the bytes of code that the compiler folds away in the smallest models."""
-    kinds = {type(step.part) for step in layout.steps}
-    k, n = layout.intercept.size, int(layout.starts[-1])
-    if not kinds <= {Reads, Products, Thresholds} or k > 3 or n == 0:
-        return 0
-    if (k == 2 and n <= 2) or (n == 1 and kinds == {Thresholds}):
-        return TINY_CODE
-    return TWO_CLASSES_CODE if k == 2 and Thresholds not in kinds else 0
-
-
-def ram_bytes(layout: Layout) -> int:
-    """Return the bytes of stack; steps use them one after another."""
-    arrays = [step.ram for step in layout.steps if step.ram]
+def _costs(layout: Layout) -> tuple[int, int, int, int]:
+    """Return the number of columns, the most multiply-adds, and the bytes of flash and stack."""
+    steps, k, n_columns = layout.steps, layout.intercept.size, layout.starts[-1]
+    multiply_adds = sum(step.multiply_adds for step in steps) + n_columns * k
+    folded = min((step.part.folded_bytes(k, n_columns) for step in steps), default=0)
+    code = BASE_CODE + sum(map(_code_bytes, steps)) - folded if steps else EMPTY_CODE
+    arrays = [step.ram for step in steps if step.ram]  # of steps one after another
     frame = FRAME_OF_ARRAYS if arrays else FRAME
     frame += FRAME_OF_MORE if len(arrays) > 1 else 0
-    return frame + 4 * layout.intercept.size + max(arrays, default=0)
+    stack = frame + 4 * k + max(arrays, default=0)
+    tables = sum(map(table_bytes, layout.tables.values()))
+    return n_columns, multiply_adds, tables + code, stack
 
 
-def _code_bytes(step: Step, coded: bool) -> int:
-    code = step.part.code_bytes(step)
+def _code_bytes(step: Step) -> int:
+    code, coded = step.part.code_bytes(step), step.form.weights != "float32"
     if step.n > 1:
         return code.several + (code.several_coded if coded else 0)
     return code.one + (code.one_coded if coded else 0)

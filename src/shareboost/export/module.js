@@ -1,6 +1,47 @@
-// What every module ends with. Neither `</` nor `<!--` may occur, so that a module can be put into
-// an HTML script element as it is. LABELS stands for the type of the labels, SLOPE for the slope of
-// sigmoids.
+// What modules are made of. Neither `</` nor `<!--` may occur, so that a module can be put into
+// an HTML script element as it is. Words after a dollar sign are filled in.
+
+//@ head
+/**
+ * A classifier of $k classes, of rows of $n_inputs numbers.
+ *
+ *     import { predict } from "./model.mjs";
+ *     predict(row); // one of `classes`
+ *
+ * Written by shareboost $version.
+ *
+ * @module
+ */
+
+/** The labels of the classes. @type {readonly ($label_type)[]} */
+export const classes = Object.freeze([$classes]);
+
+/** How many numbers a row has. */
+export const nInputs = $n_inputs;
+
+/** Their names. @type {readonly string[]} */
+export const inputNames = Object.freeze($input_names);
+
+/** The names of the chosen features, as `features` returns them. @type {readonly string[]} */
+export const featureNames = Object.freeze([$feature_names]);
+
+// What computes the features. Values are put at `places`.
+const parts = [
+$parts];
+
+// Feature after feature, a number a class.
+const weights = $weights;
+
+// What is subtracted from each feature before it is weighted.
+const offsets = $offsets;
+
+const intercept = $intercept;
+
+//@ numbered
+Array.from({ length: nInputs }, (_, j) => `x${j}`)
+
+//@ no_offsets
+new Float64Array(featureNames.length)
 
 //@ finite_or_nan
 // What a number of the row may be.
@@ -76,7 +117,7 @@ export function predictIndex(row) {
  * The label of the class of the highest score.
  *
  * @param {ArrayLike<number>} row - `nInputs` numbers.
- * @returns {LABELS} One of `classes`.
+ * @returns {$label_type} One of `classes`.
  */
 export function predict(row) {
   return classes[predictIndex(row)];
@@ -107,7 +148,7 @@ export function probabilities(row) {
 export function probabilities(row) {
   // Logarithms of the sigmoids: where all underflow, the nearest to it is still the largest.
   const found = scores(row).map((score) => {
-    const s = SLOPE * score;
+    const s = $slope * score;
     return Math.min(s, 0) - Math.log1p(Math.exp(-Math.abs(s)));
   });
   const largest = Math.max(...found);

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..pools import Features
-from ..predictor import Predictor
-from .primitives import PRIMITIVES, Places, Primitive
+from .primitives import PRIMITIVES
+from .primitives.base import Places, Primitive
+
+if TYPE_CHECKING:
+    from ..pools.features import Features
+    from ..predictor import Predictor
 
 # A column whose centre is further from zero, in deviations, is read less that centre: its score
 # would lose digits in float32.
@@ -38,24 +41,9 @@ class Plan:
     offsets: NDArray[np.float64]  # (columns,), mostly zero
     intercept: NDArray[np.float64]  # (k,), of values less their offsets
 
-    @property
-    def n_columns(self) -> int:
-        """Number of values that are weighted."""
-        return int(self.offsets.size)
-
-    @property
-    def allows_nan(self) -> bool:
-        """Whether the input may hold NaN."""
-        return all(part.allows_nan for part in self.parts)
-
 
 def plan_of(model: Any) -> Plan:
-    """Return the plan of a fitted classifier.
-
-    Parameters
-    ----------
-    model : ShareBoostClassifier, ShareBoostCV or a rival
-        Fitted; ``clf.at(t)`` for fewer features.
+    """Return the plan of a fitted classifier; ``clf.at(t)`` for fewer features.
 
     Raises
     ------
@@ -63,7 +51,7 @@ def plan_of(model: Any) -> Plan:
         For another object, and for features of a pool that has no exported form.
     NotFittedError
     """
-    if not isinstance(model, Predictor):
+    if not hasattr(type(model), "_sigmoid_slope"):  # which every Predictor has
         raise TypeError(
             f"model is a {type(model).__name__}: it takes a fitted classifier of shareboost, such "
             "as ShareBoostClassifier. Of a pipeline, export the last step, or convert all of it by "
@@ -72,10 +60,8 @@ def plan_of(model: Any) -> Plan:
     check_is_fitted(model)
     path = model.path_
     places, columns = path.places(model.selected_)
-    features = path.features.take(places)
-    parts = parts_of(features)
-    plain = [part.places for part in parts if part.of_any_size]
-    offsets = _offsets(model, columns, plain)
+    parts = parts_of(path.features.take(places))
+    offsets = _offsets(model, columns, [part.places for part in parts if part.of_any_size])
     return Plan(
         model.classes_,
         model.n_features_in_,
@@ -108,29 +94,5 @@ def _offsets(model: Predictor, columns: NDArray[np.intp], plain: list[Places]) -
 
 def parts_of(features: Features) -> list[Primitive]:
     """Return features as parts, whose values are at the places of the features' columns."""
-    found = features.parts(np.arange(features.n_columns))
-    return [PRIMITIVES[name].of(**fields) for name, fields in found if fields["places"].size]
-
-
-def sigmoid_slope(model: Predictor) -> float | None:
-    """Return the slope of the sigmoids that over their sum are the probabilities.
-
-    None where the probabilities are the softmax of the scores.
-
-    Raises
-    ------
-    TypeError
-        For a classifier that makes them in another way.
-    """
-    from ..rivals import JointBoostClassifier, OneVsRestGreedyClassifier
-
-    if isinstance(model, OneVsRestGreedyClassifier):
-        return 1.0
-    if isinstance(model, JointBoostClassifier):
-        return None if model.classes_.size == 2 else 2.0
-    if type(model)._logits is Predictor._logits:
-        return None
-    raise TypeError(
-        f"The probabilities of {type(model).__name__} cannot be exported: it has a _logits of "
-        "its own."
-    )
+    parts = features.parts(np.arange(features.n_columns))
+    return [PRIMITIVES[name].of(**fields) for name, fields in parts if fields["places"].size]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from .onnx_model import add_label, add_probabilities, add_scores, label_values
-from .onnx_nodes import LOWEST_OPSET, Nodes
-from .plan import plan_of, sigmoid_slope
+from .onnx_model import LOWEST_OPSET, Nodes, add_label, add_probabilities, add_scores, label_values
+from .plan import plan_of
 
+# Imported once they are registered.
+CLASSIFIERS = (
+    "shareboost.ShareBoostClassifier",
+    "shareboost.ShareBoostCV",
+    "shareboost.rivals.OneVsRestGreedyClassifier",
+    "shareboost.rivals.MixedNormClassifier",
+    "shareboost.rivals.JointBoostClassifier",
+)
 # What skl2onnx lets one ask of a classifier.
 OPTIONS = {
     "zipmap": [True, False, "columns"],
@@ -55,19 +63,11 @@ def register_skl2onnx() -> None:
             "register_skl2onnx needs skl2onnx, which is not installed: "
             "pip install 'shareboost[onnx]'."
         ) from error
-    from .. import ShareBoostClassifier, ShareBoostCV
-    from ..rivals import JointBoostClassifier, MixedNormClassifier, OneVsRestGreedyClassifier
-
-    for kind in (
-        ShareBoostClassifier,
-        ShareBoostCV,
-        OneVsRestGreedyClassifier,
-        MixedNormClassifier,
-        JointBoostClassifier,
-    ):
+    for place in CLASSIFIERS:
+        module, _, name = place.rpartition(".")
         update_registered_converter(
-            kind,
-            f"ShareBoost{kind.__name__}",
+            getattr(import_module(module), name),
+            f"ShareBoost{name}",
             calculate_linear_classifier_output_shapes,
             _convert,
             options=OPTIONS,
@@ -76,6 +76,7 @@ def register_skl2onnx() -> None:
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of a classifier to what skl2onnx writes."""
+    from onnx import TensorProto, helper
     from skl2onnx.common.data_types import DoubleTensorType, FloatTensorType
     from skl2onnx.common.utils_classifier import get_label_classes
 
@@ -95,16 +96,9 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     add_label(nodes, scores, label_values(get_label_classes(scope, model)), label.full_name)
     wanted = scores
     if not container.get_options(model, {"raw_scores": False})["raw_scores"]:
-        wanted = add_probabilities(nodes, scores, sigmoid_slope(model))
+        wanted = add_probabilities(nodes, scores, model._sigmoid_slope)
     wide = isinstance(answer.type, DoubleTensorType)
     nodes.cast(wanted, np.float64 if wide else np.float32, answer.full_name)
-    _hand_over(nodes, container)
-
-
-def _hand_over(nodes: Nodes, container: Any) -> None:
-    """Add nodes and constants to a container of skl2onnx."""
-    from onnx import TensorProto, helper
-
     for name, values in nodes.constants.items():
         strings = values.dtype == object
         kind = TensorProto.STRING if strings else helper.np_dtype_to_tensor_dtype(values.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -13,28 +14,25 @@ from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
 from ..arrays import pandas_for
 from ..input_columns import columns_read
 from ..inputs import input_of, on_host
-from ..model_path import ModelPath
 from ..predictor import Predictor
 from ..validation import check_labels_of_one_type, is_number, sample_weights
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from ..model import ModelPath
+
+NORMAL_QUANTILE = 1.959963984540054  # two-sided, 95%
+
 
 @dataclass(frozen=True, eq=False)
 class ErrorCurve:
     """The error of every model of a path, figures 2 and 3 of the paper.
 
-    Attributes
-    ----------
-    n_features : ndarray of int
-        Features that each model uses, in the order of the path.
-    fractions : ndarray of float
-        The same as a share of all candidates: the axis of the paper's figure 3.
-    n_columns : ndarray of int
-        Columns of X that each model reads.
-    errors : ndarray of float
-        Share of the rows, by weight, that each model gets wrong.
+    All arrays are in the order of the path. ``n_features`` are those that each model uses, and
+    ``fractions`` the same as a share of all candidates, the axis of the paper's figure 3;
+    ``n_columns`` are the columns of X that it reads, and ``errors`` the share of the rows, by
+    weight, that it gets wrong.
     """
 
     n_features: NDArray[np.intp]
@@ -43,10 +41,7 @@ class ErrorCurve:
     errors: NDArray[np.float64]
 
     def features_needed(self, error: float) -> int | None:
-        """Return the fewest features of a model with at most that error, the paper's figure 2.
-
-        None where there is no such model.
-        """
+        """Return the fewest features that reach at most that error, None where no model does."""
         if not is_number(error) or not 0 <= error <= 1:
             raise ValueError(f"error={error!r} is not valid: it takes a share of rows, 0 to 1.")
         enough = self.n_features[self.errors <= error]
@@ -55,20 +50,14 @@ class ErrorCurve:
     def to_frame(self) -> pd.DataFrame:
         """Return one row a model as a pandas frame."""
         pd = pandas_for("n_features, fractions, n_columns and errors")
-        return pd.DataFrame(
-            {
-                "n_features": self.n_features,
-                "fraction": self.fractions,
-                "n_columns": self.n_columns,
-                "error": self.errors,
-            }
-        )
+        fields = {"n_features": self.n_features, "fraction": self.fractions}
+        return pd.DataFrame(fields | {"n_columns": self.n_columns, "error": self.errors})
 
 
 def error_curve(
     clf: Predictor, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None
 ) -> ErrorCurve:
-    """Return the error of every model of a fitted classifier's path.
+    """Return the error of every model that ``clf.staged_predict`` yields the predictions of.
 
     Parameters
     ----------
@@ -81,11 +70,6 @@ def error_curve(
         be known.
     sample_weight : array-like of shape (n_samples,), optional
         Non-negative weights of the rows.
-
-    Returns
-    -------
-    ErrorCurve
-        One entry for each model that ``clf.staged_predict`` yields the predictions of.
 
     Examples
     --------
@@ -118,14 +102,15 @@ def staged_labels(clf: Predictor, X: Any) -> Iterator[NDArray[Any]]:
         yield clf.classes_[on_host(scores.argmax(axis=1))]
 
 
-def check_has_path(clf: Any) -> None:
-    """Refuse what is no fitted classifier with a path of models."""
+def check_has_path(clf: Any, fitted: bool = True) -> None:
+    """Refuse what is no classifier with a path of models, and one that is not fitted."""
     if not isinstance(clf, Predictor):
         raise TypeError(
-            f"clf is a {type(clf).__name__}, which has no path of models: it takes a fitted "
+            f"clf is a {type(clf).__name__}, which has no path of models: it takes a "
             "ShareBoostClassifier, ShareBoostCV or rival, without a pipeline around it."
         )
-    check_is_fitted(clf)
+    if fitted:
+        check_is_fitted(clf)
 
 
 def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
@@ -134,29 +119,22 @@ def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
     One that the classifier does not know may be among them, but some must be known.
     """
     check_has_path(clf)
-    labels = _checked_labels(on_host(y), _n_rows(X))
-    if not np.isin(labels, clf.classes_).any():
-        raise ValueError(
-            f"y holds none of the classifier's classes, {clf.classes_.tolist()}, but labels such "
-            f"as {labels.tolist()[0]!r}."
-        )
-    return labels
-
-
-def _n_rows(X: Any) -> int:
     try:
-        return int(_num_samples(X))
+        n_rows = _num_samples(X)
     except TypeError as error:
         raise TypeError(f"X is not valid: it takes an array, matrix or frame. {error}") from None
-
-
-def _checked_labels(y: ArrayLike, n_rows: int) -> NDArray[Any]:
+    y = on_host(y)
     check_labels_of_one_type(y)
     labels: NDArray[Any] = column_or_1d(y)
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError("y has missing labels (NaN): it takes a label for every row.")
     if labels.size != n_rows:
         raise ValueError(f"y has {labels.size} labels and X {n_rows} rows: y takes a label a row.")
+    if not np.isin(labels, clf.classes_).any():
+        raise ValueError(
+            f"y holds none of the classifier's classes, {clf.classes_.tolist()}, but labels such "
+            f"as {labels.tolist()[0]!r}."
+        )
     return labels
 
 
@@ -166,3 +144,12 @@ def n_columns_read(path: ModelPath, n_columns_in: int) -> list[int]:
         columns_read(path.features.take(path.places(step.atoms)[0]), n_columns_in).size
         for step in path
     ]
+
+
+def of_errors(wrong: int, tested: int) -> tuple[float, float]:
+    """Return the 95% interval of a share of errors, by Wilson's score."""
+    z2, share = NORMAL_QUANTILE**2, wrong / tested
+    middle = (share + z2 / (2 * tested)) / (1 + z2 / tested)
+    spread = math.sqrt(share * (1 - share) / tested + z2 / (4 * tested**2))
+    reach = NORMAL_QUANTILE / (1 + z2 / tested) * spread
+    return max(0.0, middle - reach), min(1.0, middle + reach)

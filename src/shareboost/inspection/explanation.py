@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from ..inputs import on_host
 from ..outputs import decision
-from ..predictor import Predictor
 from .comparison import check_has_path
+
+if TYPE_CHECKING:
+    from ..predictor import Predictor
 
 
 class Explanation(NamedTuple):
@@ -33,11 +35,7 @@ class Explanation(NamedTuple):
 
 
 def explanations(
-    clf: Predictor,
-    X: Any,
-    n_features: int,
-    class_of_interest: Any = None,
-    background: Any = None,
+    clf: Predictor, X: Any, n_features: int, class_of_interest: Any = None, background: Any = None
 ) -> Iterator[Explanation]:
     """Yield an explanation of each row, which names up to ``n_features`` features.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,12 +13,104 @@ from sklearn.utils import check_random_state
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_feature_names_in
 
+from ..arrays import pandas_for
 from ..classifier import ShareBoostClassifier
 from ..dataset import GivenSample, given_sample
-from ..predictor import Predictor
 from ..progress import progress_bars, track
 from ..validation import at_least, encode_labels, is_number, jobs
-from .agreement import Stability
+from .comparison import NORMAL_QUANTILE, check_has_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..predictor import Predictor
+
+    Stratum = tuple[NDArray[np.intp], int]  # the rows of a class, and how many a resample holds
+
+SHOWN = 5  # names that a Stability shows
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Stability:
+    """Which columns were chosen in each resample: how often each, and how stably all.
+
+    References
+    ----------
+    Nogueira, Sechidis and Brown, "On the Stability of Feature Selection Algorithms",
+    JMLR 18(174), 2018: Definition 4 for the index, Corollary 9 for the interval.
+    """
+
+    selections: NDArray[np.bool_]  # (n_resamples, n_columns): whether the model reads a column
+    names: NDArray[Any]  # (n_columns,)
+
+    def __repr__(self) -> str:
+        n, d = self.selections.shape
+        low, high = self.interval
+        top = [f"{self.names[j]} {self.frequencies[j]:.2f}" for j in self.order[:SHOWN]]
+        more = ", ..." if d > SHOWN else ""
+        return (
+            f"<Stability over {n} resamples: index {self.index:.2f} ({low:.2f} to {high:.2f}), "
+            f"{self.n_features.mean():.1f} of {d} columns on average; {', '.join(top)}{more}>"
+        )
+
+    @cached_property
+    def frequencies(self) -> NDArray[np.float64]:
+        """Fraction of the resamples that chose each column."""
+        return self.selections.mean(axis=0)
+
+    @cached_property
+    def n_features(self) -> NDArray[np.intp]:
+        """How many columns each resample chose, (n_resamples,)."""
+        return self.selections.sum(axis=1)
+
+    @cached_property
+    def index(self) -> float:
+        """Agreement of the sets beyond chance: 1 - mean_f(s_f^2) / (q (1 - q)).
+
+        It is 1 where all sets are the same and 0 on average where they are drawn at random; above
+        0.75 is commonly called excellent, below 0.4 poor. With q the mean fraction chosen, s_f^2
+        is the unbiased variance of column f's choice over resamples, and q (1 - q) what it is on
+        average for random sets of as many columns. Of sets that are all empty or full it is 1.
+        """
+        if (by_chance := self._by_chance) == 0:
+            return 1.0
+        return float(1 - self.selections.var(axis=0, ddof=1).mean() / by_chance)
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """The 95% confidence interval of the index, 1.96 standard errors wide to either side.
+
+        The resamples share rows: it tells what many more resamples of *these* rows would
+        give, not what other rows would. It is asymptotic, too narrow for few resamples.
+        """
+        if (by_chance := self._by_chance) == 0:
+            return self.index, self.index
+        n, d = self.selections.shape
+        q = self.selections.mean()
+        share = self.n_features / d  # k_i / d
+        overlap = self.selections @ self.frequencies / d
+        influence = overlap - q * share + self.index / 2 * (2 * q * share - share - q + 1)
+        error = float(2 * np.sqrt(influence.var() / n) / by_chance)  # by the delta method
+        reach = NORMAL_QUANTILE * error
+        return self.index - reach, min(1.0, self.index + reach)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a column of X as a pandas frame, the most frequent first."""
+        pd = pandas_for("names and frequencies")
+        order = self.order
+        columns = {"feature": self.names[order], "frequency": self.frequencies[order]}
+        return pd.DataFrame(columns, index=pd.Index(order, name="column"))
+
+    @property
+    def order(self) -> NDArray[np.intp]:
+        """The columns by falling frequency, those of equal frequency in their own order."""
+        return np.argsort(-self.frequencies, kind="stable")
+
+    @property
+    def _by_chance(self) -> float:
+        """The variance q (1 - q) of a random choice."""
+        q = self.selections.mean()
+        return float(q * (1 - q))
 
 
 def selection_stability(
@@ -35,43 +128,28 @@ def selection_stability(
 ) -> Stability:
     """Return how often each column of X is chosen when the rows are resampled.
 
+    A column is chosen where the fitted model reads it. Resamples share rows, and their accidents:
+    labels that no column tells can still give an index of 0.1 or 0.2 at the default ``fraction``.
+
     Parameters
     ----------
     clf : ShareBoostClassifier or ShareBoostCV
-        Fitted or not; it stays as it is. A clone of it is fitted to every resample,
-        without its ``checkpoint``, ``warm_start`` and ``verbose``.
-    X : array, sparse matrix or frame of shape (n_samples, n_columns)
-    y : array-like of shape (n_samples,)
+        A clone is fitted to every resample, without ``checkpoint``, ``warm_start``, ``verbose``.
+    X, y : array-like
     n_resamples : int, default=50
-        At least 2.
     fraction : float, default=0.5
         How much of every class a resample holds, in (0, 1]; at least one row of each.
     replace : bool, default=False
-        Whether rows are drawn with replacement; with ``fraction=1`` that is the bootstrap.
+        Whether rows are drawn with replacement; with ``fraction=1`` that is the bootstrap. Where
+        ``clf`` holds rows out, a row may then be in training and its copy held out.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the rows in the fits, not in the draws. Rows of weight zero are left out.
     n_jobs : int, optional
-        How many processes fit at once, as everywhere in scikit-learn. To Dask's rows one fit
-        at a time, on all workers.
+        How many processes fit at once. To Dask's rows one fit at a time, on all workers.
     random_state : int, RandomState or None, default=0
-        Seeds the draws, and the clones' own ``random_state`` where it is None. The result
-        does not depend on ``n_jobs``.
+        Seeds the draws, and the clones' own ``random_state`` where it is None.
     verbose : int, default=0
         1 shows a progress bar over the resamples.
-
-    Returns
-    -------
-    Stability
-        A column is chosen where the fitted model reads it: a stump reads the column it
-        cuts, a product both factors, a group all of its columns.
-
-    Notes
-    -----
-    Resamples share rows, and so the accidents of these rows: labels that no column tells
-    can still give an index of 0.1 or 0.2 at the default ``fraction``, near 0 at a small one.
-
-    With ``replace``, a row and its copy may come to be one in training and one held out,
-    where ``clf`` holds rows out.
 
     Examples
     --------
@@ -82,42 +160,21 @@ def selection_stability(
     >>> list(stability.names[stability.frequencies >= 0.9])
     ['petal length (cm)']
     """
-    _check_classifier(clf)
+    check_has_path(clf, fitted=False)
     n_resamples = at_least("n_resamples", n_resamples, 2, "selection_stability")
-    n_jobs = jobs(n_jobs, X)
+    parallel = Parallel(n_jobs=jobs(n_jobs, X), return_as="generator")
     unfitted = clone(clf)  # light to send
     rows = given_sample(unfitted, X, y, sample_weight)
     names = np.asarray(_check_feature_names_in(unfitted), dtype=object)
-    strata = _strata(rows, fraction, replace)
+    chosen = partial(_chosen_columns, unfitted, rows, _strata(rows, fraction, replace), replace)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_resamples)
-    tasks = (
-        delayed(_chosen_columns)(unfitted, rows, drawn, seed)
-        for drawn, seed in _resamples(strata, replace, seeds)
-    )
-    selections = np.zeros((n_resamples, names.size), dtype=bool)
     with progress_bars(bool(verbose)):
-        found = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-        for chosen, columns in zip(selections, track(found, "resamples", n_resamples), strict=True):
-            chosen[columns] = True
-    return Stability(selections, names)
+        done = track(parallel(map(delayed(chosen), seeds.tolist())), "resamples", n_resamples)
+        selections = [np.isin(np.arange(names.size), columns) for columns in done]
+    return Stability(np.array(selections), names)
 
 
-class _Stratum(NamedTuple):
-    """The rows of one class, and how many of them a resample holds."""
-
-    rows: NDArray[np.intp]
-    size: int
-
-
-def _check_classifier(clf: Any) -> None:
-    if not isinstance(clf, Predictor):
-        raise TypeError(
-            f"clf={clf!r} is not valid for selection_stability: it takes a classifier of "
-            "shareboost itself. For one at the end of a Pipeline, give it the transformed rows."
-        )
-
-
-def _strata(rows: GivenSample, fraction: Any, replace: bool) -> list[_Stratum]:
+def _strata(rows: GivenSample, fraction: Any, replace: bool) -> list[Stratum]:
     """Return the rows of positive weight by class, and how many of them to draw."""
     if not is_number(fraction) or not 0 < fraction <= 1:
         raise ValueError(
@@ -126,9 +183,9 @@ def _strata(rows: GivenSample, fraction: Any, replace: bool) -> list[_Stratum]:
         )
     _, index = encode_labels(rows.y)
     counted = np.flatnonzero(rows.counted)
-    every = [counted[index[counted] == label] for label in np.unique(index[counted])]
-    strata = [_Stratum(own, max(1, round(fraction * own.size))) for own in every]
-    if not replace and all(stratum.size == stratum.rows.size for stratum in strata):
+    by_class = [counted[index[counted] == label] for label in np.unique(index[counted])]
+    strata = [(own, max(1, round(fraction * own.size))) for own in by_class]
+    if not replace and all(own.size == size for own, size in strata):
         raise ValueError(
             f"fraction={fraction!r} without replacement takes every row of every class, so that "
             "all resamples are the same: it takes a smaller number, or replace=True."
@@ -136,21 +193,21 @@ def _strata(rows: GivenSample, fraction: Any, replace: bool) -> list[_Stratum]:
     return strata
 
 
-def _resamples(
-    strata: list[_Stratum], replace: bool, seeds: NDArray[np.intp]
-) -> Iterator[tuple[NDArray[np.intp], int]]:
-    """Yield the sorted rows of each resample, and its seed."""
-    for seed in seeds.tolist():
-        rng = np.random.default_rng(seed)
-        drawn = [rng.choice(own.rows, own.size, replace=replace) for own in strata]
-        yield np.sort(np.concatenate(drawn)), seed
-
-
 def _chosen_columns(
-    clf: Predictor, rows: GivenSample, drawn: NDArray[np.intp], seed: int
+    clf: Predictor, rows: GivenSample, strata: list[Stratum], replace: bool, seed: int
 ) -> NDArray[np.intp]:
-    """Return the columns that the classifier reads once fitted to the drawn rows."""
-    fitted = _one_of_many(clf, seed).fit(*rows.take(drawn))
+    """Return the columns that a clone reads, with its open seeds set, fitted to a resample."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.choice(own, size, replace=replace) for own, size in strata]
+    unfitted: Any = clone(clf)
+    changed: dict[str, Any] = {}
+    for path, value in unfitted.get_params(deep=True).items():
+        name = path.rpartition("__")[2]
+        if name in ShareBoostClassifier._of_one_fit:
+            changed[path] = ShareBoostClassifier._of_one_fit[name]
+        elif name == "random_state" and value is None:
+            changed[path] = seed
+    fitted = unfitted.set_params(**changed).fit(*rows.take(np.sort(np.concatenate(drawn))))
     reads = fitted._model().features.reads(fitted.n_features_in_)
     if reads is None:
         raise ValueError(
@@ -159,16 +216,3 @@ def _chosen_columns(
             "products."
         )
     return np.unique(reads.indices)
-
-
-def _one_of_many(clf: Predictor, seed: int) -> Any:
-    """Return an unfitted clone without what belongs to one fit, its open seeds set."""
-    own = clone(clf)
-    changed: dict[str, Any] = {}
-    for path, value in own.get_params(deep=True).items():
-        name = path.rpartition("__")[2]
-        if name in ShareBoostClassifier._of_one_fit:
-            changed[path] = ShareBoostClassifier._of_one_fit[name]
-        elif name == "random_state" and value is None:
-            changed[path] = seed
-    return own.set_params(**changed)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..export.plan import parts_of
-from ..export.primitives import Matches
-from ..pools import Features
+if TYPE_CHECKING:
+    from ..pools.features import Features
 
-Picture = NDArray[np.float32]
+    Picture = NDArray[np.float32]
 
 
 class TemplatePicture(NamedTuple):
@@ -22,53 +21,29 @@ class TemplatePicture(NamedTuple):
     down: Picture  # of the mask, (places down,)
     across: Picture
 
-    @property
-    def mask(self) -> Picture:
-        """The mask over all places of the template, (places down, places across)."""
-        return np.outer(self.down, self.across)
-
 
 def image_shape_of(features: Features) -> tuple[int, int, int] | None:
-    """Return the shape of the images that templates among the features look at.
+    """Return the shape of the images that templates among the features look at, if there are any.
 
-    None where there are none, and for features of a pool that has no exported form.
+    Features of a pool that has no exported form have none.
     """
-    found = _matches(features)
-    return found[0].image_shape if found else None
+    return next((fields["image_shape"] for fields in _matches(features)), None)
 
 
 def template_pictures(features: Features) -> list[TemplatePicture]:
     """Return the templates among the features, in their order."""
     atom = np.repeat(np.arange(features.ids.size), features.widths)
-    found = [
-        TemplatePicture(
-            int(atom[place]),
-            part.templates[part.template[i]],
-            part.masks_down[part.down[i]],
-            part.masks_across[part.across[i]],
-        )
-        for part in _matches(features)
-        for i, place in enumerate(part.places)
-    ]
-    return sorted(found, key=lambda picture: picture.place)
+    names = ("templates", "down", "across")
+    pictures: list[TemplatePicture] = []
+    for fields in _matches(features):
+        places = atom[fields["places"]].tolist()
+        pictures += map(TemplatePicture, places, *(fields[name] for name in names))
+    return sorted(pictures, key=lambda picture: picture.place)
 
 
-def side_by_side(template: Picture) -> Picture:
-    """Return the channels of a template as one picture: a grid of them, NaN in between."""
-    rows, columns, channels = template.shape
-    wide = int(np.ceil(np.sqrt(channels)))
-    high = -(-channels // wide)
-    sheet = np.full((high * (rows + 1) - 1, wide * (columns + 1) - 1), np.nan, dtype=np.float32)
-    for channel in range(channels):
-        row, column = divmod(channel, wide)
-        top, left = row * (rows + 1), column * (columns + 1)
-        sheet[top : top + rows, left : left + columns] = template[:, :, channel]
-    return sheet
-
-
-def _matches(features: Features) -> list[Matches]:
+def _matches(features: Features) -> list[dict[str, Any]]:
     try:
-        parts = parts_of(features)
+        parts = list(features.parts(np.arange(features.n_columns)))
     except TypeError:  # another's pool
         return []
-    return [part for part in parts if isinstance(part, Matches)]
+    return [fields for name, fields in parts if name == "matches" and fields["places"].size]

@@ -27,10 +27,16 @@ from ..pools.features import (
     Stacks,
     Texts,
 )
-from . import labels
-from .arrays import FLOATS, INTEGERS, SINGLES, array_schema, object_schema, to_plain
-from .fields import LARGEST_INTEGER, MOST_INTEGERS, Fields
-from .text import ModelFormatError
+from .fields import LARGEST_INTEGER, MOST_INTEGERS, Fields, labels_from_plain, labels_to_plain
+from .text import (
+    FLOATS,
+    INTEGERS,
+    SINGLES,
+    ModelFormatError,
+    array_schema,
+    array_to_plain,
+    object_schema,
+)
 
 KINDS = {features.kind: features for features in pools.KINDS.values()}
 MOST_ATOMS = 100_000
@@ -107,15 +113,15 @@ def _written(declared: Declared, key: str, value: Any) -> Plain:
     """Return a field as a file holds it, under one key or two."""
     match declared:
         case Integers():
-            return {key: to_plain(value, INTEGERS)}
+            return {key: array_to_plain(value, INTEGERS)}
         case Reals(single=single):
-            return {key: to_plain(value, SINGLES if single else FLOATS)}
+            return {key: array_to_plain(value, SINGLES if single else FLOATS)}
         case Stacks(index=index):
             stacks, which = _stacked(value)
-            plain = [to_plain(stack, SINGLES) for stack in stacks]
-            return {key: plain, index: to_plain(which, INTEGERS)}
+            plain = [array_to_plain(stack, SINGLES) for stack in stacks]
+            return {key: plain, index: array_to_plain(which, INTEGERS)}
         case Labels():
-            return {key: labels.to_plain(value, f"the {key} of features")}
+            return {key: labels_to_plain(value, f"the {key} of features")}
         case Members():
             return {key: [features_to_plain(member) for member in value]}
         case Choice(by_name=by_name):
@@ -135,7 +141,7 @@ def _read(declared: Declared, key: str, fields: Fields, lengths: dict[str, int],
         case Stacks():
             return _unstacked(declared, key, fields, lengths[ATOMS])
         case Labels():
-            return labels.from_plain(fields[key], fields.named(key))
+            return labels_from_plain(fields[key], fields.named(key))
         case Members():
             return _members(declared, key, fields, lengths[INPUTS], depth)
         case Choice(by_name=by_name):

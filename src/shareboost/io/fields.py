@@ -1,20 +1,30 @@
-"""The fields of a JSON object, each checked as it is read; errors name the field."""
+"""The fields of a JSON object, each checked as it is read, and labels of any type.
+
+Errors name the field.
+"""
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import arrays
-from .text import ModelFormatError, shown
+from .text import FLAGS, FLOATS, INTEGERS, ModelFormatError, Shape, array_from_plain, shown
 
 LARGEST_INTEGER = (1 << 62) - 1
 # Integers of an array that may be of any length.
 MOST_INTEGERS = 1 << 21
+# Types of labels, by NumPy's names of them. Objects are text or plain numbers.
+_TYPES = re.compile(
+    r"\|b1|\|[iu]1|[<>][iu][248]|[<>]f(?:2|4|8|12|16)|[<>|]U\d{1,7}|\|O"
+    r"|[<>][mM]8(?:\[\d{0,4}(?:Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
+)
+# Characters that all labels of text may take together, at the width of their type.
+MOST_CHARACTERS = 1 << 22
 
 Value = TypeVar("Value")
 
@@ -110,57 +120,54 @@ class Fields:
         return known[value]
 
     def integers(
-        self, key: str, n: int | None, low: int = 0, high: int = LARGEST_INTEGER
-    ) -> NDArray[np.intp]:
-        """Return an array of n integers of the range, (n,)."""
-        found = arrays.from_plain(self[key], self.named(key), arrays.INTEGERS, (n,))
-        if n is None and found.size > MOST_INTEGERS:
-            raise ModelFormatError(f"{self.named(key)} has more than {MOST_INTEGERS:,} integers")
-        if found.size and not (low <= found.min() and found.max() <= high):
-            raise ModelFormatError(f"{self.named(key)} takes integers from {low} to {high}")
-        return found.astype(np.intp, copy=False)
-
-    def unlike(
-        self, key: str, high: int = LARGEST_INTEGER, most: int = MOST_INTEGERS
-    ) -> NDArray[np.intp]:
-        """Return an array of up to so many integers from 0, no two of them alike, (n,)."""
-        found = self.integers(key, None, 0, high)
-        if found.size > most:
-            raise ModelFormatError(f"{self.named(key)} has {found.size} integers: at most {most:,}")
-        if any_twice(found):
-            raise ModelFormatError(f"{self.named(key)} has an integer that comes twice")
-        return found
-
-    def floats(
         self,
         key: str,
-        shape: arrays.Shape,
-        dtype: np.dtype[Any] = arrays.FLOATS,
-        finite: bool = True,
+        n: int | None,
+        low: int = 0,
+        high: int = LARGEST_INTEGER,
+        most: float = MOST_INTEGERS,
+    ) -> NDArray[np.intp]:
+        """Return an array of n integers of the range, (n,), or up to ``most`` where n is None."""
+        array = array_from_plain(self[key], self.named(key), INTEGERS, (n,))
+        if n is None and array.size > most:
+            raise ModelFormatError(f"{self.named(key)} has {array.size} integers: at most {most:,}")
+        if array.size and not (low <= array.min() and array.max() <= high):
+            raise ModelFormatError(f"{self.named(key)} takes integers from {low} to {high}")
+        return array.astype(np.intp, copy=False)
+
+    def unlike(
+        self, key: str, high: int = LARGEST_INTEGER, most: float = MOST_INTEGERS
+    ) -> NDArray[np.intp]:
+        """Return an array of up to so many integers from 0, no two of them alike, (n,)."""
+        array = self.integers(key, None, 0, high, most)
+        if any_twice(array):
+            raise ModelFormatError(f"{self.named(key)} has an integer that comes twice")
+        return array
+
+    def floats(
+        self, key: str, shape: Shape, dtype: np.dtype[Any] = FLOATS, finite: bool = True
     ) -> NDArray[Any]:
         """Return an array of numbers, finite ones unless NaN and infinities are allowed."""
-        found = arrays.from_plain(self[key], self.named(key), dtype, shape)
-        if finite and not np.isfinite(found).all():
+        array = array_from_plain(self[key], self.named(key), dtype, shape)
+        if finite and not np.isfinite(array).all():
             raise ModelFormatError(
                 f"{self.named(key)} has NaN or infinity: it takes finite numbers"
             )
-        return found
+        return array
 
-    def positive(
-        self, key: str, shape: arrays.Shape, dtype: np.dtype[Any] = arrays.FLOATS
-    ) -> NDArray[Any]:
+    def positive(self, key: str, shape: Shape, dtype: np.dtype[Any] = FLOATS) -> NDArray[Any]:
         """Return an array of finite numbers above 0."""
-        found = self.floats(key, shape, dtype)
-        if not (found > 0).all():
+        array = self.floats(key, shape, dtype)
+        if not (array > 0).all():
             raise ModelFormatError(f"{self.named(key)} takes numbers above 0")
-        return found
+        return array
 
     def flags(self, key: str, n: int) -> NDArray[np.bool_]:
         """Return an array of n booleans, (n,)."""
-        found = arrays.from_plain(self[key], self.named(key), arrays.FLAGS, (n,))
-        if found.max(initial=0) > 1:
+        array = array_from_plain(self[key], self.named(key), FLAGS, (n,))
+        if array.max(initial=0) > 1:
             raise ModelFormatError(f"{self.named(key)} takes bytes of 0 and 1")
-        return found.astype(bool)
+        return array.astype(bool)
 
 
 def any_twice(integers: NDArray[np.integer]) -> bool:
@@ -179,3 +186,102 @@ def checked_text(value: Any, name: str) -> str:
         except UnicodeEncodeError:
             raise ModelFormatError(f"{name} has half of a surrogate pair") from None
     return value
+
+
+def labels_to_plain(labels: NDArray[Any], name: str) -> dict[str, Any]:
+    """Return labels as a file holds them.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a type, or values, that a file cannot hold.
+    """
+    dtype = labels.dtype
+    if labels.ndim != 1 or _TYPES.fullmatch(dtype.str) is None:
+        raise TypeError(
+            f"{name} has the type {dtype}, which a model file cannot hold: it takes numbers, "
+            "booleans, text and dates."
+        )
+    if dtype.kind in "mM":
+        values = labels.astype(dtype.newbyteorder("=")).view(np.int64).tolist()
+    elif dtype.kind == "f":
+        values = [float(label) for label in labels]
+        if any(value != label for value, label in zip(values, labels, strict=True)):
+            raise ValueError(f"{name} has numbers that float64 does not hold, nor a model file.")
+    elif dtype.kind == "O":
+        values = [_plain(label) for label in labels]
+    else:
+        values = labels.tolist()
+    if not all(map(_test_of(dtype), values)):
+        raise TypeError(
+            f"{name} has a value that a model file cannot hold: it takes text, booleans, finite "
+            "numbers and dates."
+        )
+    return {"dtype": dtype.str, "values": values}
+
+
+def labels_from_plain(value: Any, name: str, least: int = 0) -> NDArray[Any]:
+    """Return the labels, (n,): where ``least`` > 0 at least so many, unlike and in rising order."""
+    fields = Fields(value, name, ("dtype", "values"))
+    text = fields["dtype"]
+    if not isinstance(text, str) or _TYPES.fullmatch(text) is None:
+        raise fields.bad("dtype", "NumPy's name of a type of labels")
+    try:
+        dtype = np.dtype(text)
+    except TypeError:
+        raise fields.bad("dtype", "a type that this machine has") from None
+    values = fields.list("values")
+    if not all(map(_test_of(dtype), values)):
+        raise ModelFormatError(f"{name} has values that its type {dtype.str} does not hold")
+    if dtype.kind in "UO":
+        for item in values:
+            if isinstance(item, str):
+                checked_text(item, f"an item of {name}")
+    if dtype.kind == "U" and dtype.itemsize // 4 * len(values) > MOST_CHARACTERS:
+        raise ModelFormatError(f"{name} takes at most {MOST_CHARACTERS:,} characters")
+    if dtype.kind in "mM":
+        labels = np.array(values, dtype=np.int64).view(dtype.newbyteorder("=")).astype(dtype)
+    else:
+        labels = np.array(values, dtype=dtype)
+    if least and not (labels.size >= least and _rising(labels)):
+        raise ModelFormatError(
+            f"{name} takes at least {least} labels, no two alike and in rising order"
+        )
+    return labels
+
+
+def _rising(labels: NDArray[Any]) -> bool:
+    try:
+        return bool((labels[:-1] < labels[1:]).all())
+    except TypeError:  # text beside numbers
+        return False
+
+
+def _plain(label: Any) -> Any:
+    """Return an object without NumPy's type."""
+    if isinstance(label, str):
+        return str(label)
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _test_of(dtype: np.dtype[Any]) -> Callable[[Any], bool]:
+    """Return what tells whether a JSON value is one of the type."""
+    if dtype.kind == "U":
+        width = dtype.itemsize // 4
+        return lambda value: isinstance(value, str) and len(value) <= width
+    if dtype.kind == "b":
+        return lambda value: isinstance(value, bool)
+    if dtype.kind == "f":
+        most = math.inf if dtype.itemsize > 8 else float(np.finfo(dtype).max)
+        return lambda value: _is_plain_number(value) and abs(value) <= most
+    if dtype.kind == "O":
+        return lambda value: isinstance(value, (str, bool)) or _is_plain_number(value)
+    bounds = np.iinfo(np.int64 if dtype.kind in "mM" else dtype)
+    low, high = bounds.min + (dtype.kind in "mM"), bounds.max  # the lowest of dates is none
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def _is_plain_number(value: Any) -> bool:
+    if type(value) is int:
+        return -(1 << 63) <= value < 1 << 63
+    return type(value) is float and math.isfinite(value)

@@ -1,11 +1,12 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all: models, checkpoints, exports and reports."""
 
 from __future__ import annotations
 
 import errno
 import os
-import secrets
+import re
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
@@ -41,12 +42,15 @@ def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
     """Open a file to write piece by piece, which is there once all is written, or not at all.
 
     It takes and raises what ``write_whole`` does. Where the code inside raises, what was there
-    stays.
+    stays. After it the file is on disk, also if the machine stops.
     """
     shown = check_target(path, overwrite)
     # A link is followed, so that its target is replaced, and not the link.
     target = os.path.realpath(shown)
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"  # nobody else's
+    # No other thread of the machine has that name; what an earlier one left there goes.
+    temporary = f"{target}.{threading.get_native_id()}.tmp"
+    with suppress(FileNotFoundError):
+        os.unlink(temporary)
     with open(temporary, "xb") as file:
         try:
             with suppress(OSError):
@@ -55,14 +59,13 @@ def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
             file.flush()
             os.fsync(file.fileno())
             file.close()  # before it is moved, as some systems want
-            if overwrite:
-                os.replace(temporary, target)
-            else:
-                _place_new(temporary, target, shown)
+            check_target(path, overwrite)  # a file may have come up meanwhile
+            os.replace(temporary, target)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
+    _sync_folder(os.path.dirname(target))
 
 
 def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
@@ -82,27 +85,42 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
     if os.path.isdir(shown):
         raise IsADirectoryError(errno.EISDIR, "Cannot write a file: this is a folder", shown)
     if not overwrite and os.path.lexists(shown):
-        raise _taken(shown)
+        raise FileExistsError(
+            errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
+        )
     if os.path.exists(shown) and not os.path.isfile(shown):
         raise OSError(errno.EINVAL, "Cannot write a file: this is no ordinary file", shown)
     return shown
 
 
-def _place_new(temporary: str, target: str, shown: str) -> None:
-    """Move a file to where there is none; one that came up meanwhile stays."""
+def remove_leftovers(path: str) -> None:
+    """Remove what threads that are gone left as they wrote to this path."""
+    folder, name = os.path.split(os.path.realpath(path))
+    ours = re.compile(re.escape(name) + r"\.(\d+)\.tmp")
+    for entry in os.listdir(folder):
+        if (match := ours.fullmatch(entry)) and not _is_alive(int(match[1])):
+            with suppress(OSError):
+                os.unlink(os.path.join(folder, entry))
+
+
+def _is_alive(thread: int) -> bool:
+    """Return whether a thread of this machine has that number; yes where nobody can tell."""
+    if os.name == "nt":
+        return True
     try:
-        os.link(temporary, target)
-    except FileExistsError:
-        raise _taken(shown) from None
-    except OSError:  # a file system without links, where nothing better can be done
-        if os.path.lexists(target):
-            raise _taken(shown) from None
-        os.replace(temporary, target)
-    else:
-        os.unlink(temporary)
+        os.kill(thread, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # another user's
+        pass
+    return True
 
 
-def _taken(shown: str) -> FileExistsError:
-    return FileExistsError(
-        errno.EEXIST, "The file is there already; overwrite=True replaces it", shown
-    )
+def _sync_folder(folder: str) -> None:
+    """Wait until the names in a folder are on disk, where a system can do that."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from .. import penalties
 from ..penalties import Penalty
-from ..pools import KINDS, Pool
-from . import arrays, labels
-from .fields import Fields, checked_text
-from .text import ModelFormatError, shown
+from ..pools import KINDS
+from ..pools.base import Pool
+from .fields import Fields, checked_text, labels_from_plain, labels_to_plain
+from .text import MOST_AXES, TYPES, ModelFormatError, array_from_plain, array_to_plain, shown
 
 # All that a file can name; to read one makes nothing else.
 POOLS: dict[str, type[Pool]] = {kind.__name__: kind for kind in KINDS}
@@ -44,11 +44,6 @@ def parameters_to_plain(parameters: dict[str, Any]) -> tuple[dict[str, Any], lis
         except _NotPlainError:
             left_out.append(name)
     return plain, left_out
-
-
-def parameters_from_plain(value: Any, name: str, known: type) -> dict[str, Any]:
-    """Return the parameters of a class of estimators."""
-    return _arguments(value, name, known, 0)
 
 
 def _plain(value: Any, name: str, left_out: list[str]) -> Any:
@@ -93,10 +88,10 @@ def _may_be_key(value: Any) -> bool:
 
 def _plain_array(value: NDArray[Any], name: str) -> dict[str, Any]:
     """Return an array: of numbers, or of any labels where it has one axis."""
-    if value.ndim > 1 and value.ndim <= arrays.MOST_AXES and value.dtype.str in arrays.TYPES:
-        return {"array": arrays.to_plain(value, value.dtype)}
+    if 1 < value.ndim <= MOST_AXES and value.dtype.str in TYPES:
+        return {"array": array_to_plain(value, value.dtype)}
     try:
-        return {"labels": labels.to_plain(value, name)}
+        return {"labels": labels_to_plain(value, name)}
     except (TypeError, ValueError):
         raise _NotPlainError from None
 
@@ -129,8 +124,8 @@ def _names(kind: type) -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(argument.name for argument in arguments), frozenset(needed)
 
 
-def _arguments(value: Any, name: str, kind: type, depth: int) -> dict[str, Any]:
-    """Return the arguments of a class."""
+def parameters_from_plain(value: Any, name: str, kind: type, depth: int = 0) -> dict[str, Any]:
+    """Return the parameters of a class of estimators, pools or penalties."""
     known, needed = _names(kind)
     told = value.keys() if isinstance(value, dict) else set()
     fields = Fields(value, name, (told & known) | needed)
@@ -150,10 +145,10 @@ def _value(value: Any, name: str, depth: int) -> Any:
     key = next(iter(value), None) if isinstance(value, dict) else None
     if key in ("list", "tuple"):
         items = Fields(value, name, (key,)).list(key)
-        found = [_value(item, name, depth + 1) for item in items]
-        return found if key == "list" else tuple(found)
+        values = [_value(item, name, depth + 1) for item in items]
+        return values if key == "list" else tuple(values)
     if key == "labels":
-        return labels.from_plain(Fields(value, name, (key,))[key], name)
+        return labels_from_plain(Fields(value, name, (key,))[key], name)
     if key == "array":
         return _array(Fields(value, name, (key,))[key], name)
     if key == "dict":
@@ -162,7 +157,9 @@ def _value(value: Any, name: str, depth: int) -> Any:
         fields = Fields(value, name, (key, "parameters"))
         kinds: dict[str, Any] = POOLS if key == "pool" else PENALTIES
         kind = fields.one_of(key, kinds)
-        arguments = _arguments(fields["parameters"], fields.named("parameters"), kind, depth)
+        arguments = parameters_from_plain(
+            fields["parameters"], fields.named("parameters"), kind, depth
+        )
         try:
             return kind(**arguments)
         except (TypeError, ValueError) as error:  # penalties check theirs
@@ -173,23 +170,21 @@ def _value(value: Any, name: str, depth: int) -> Any:
 def _array(value: Any, name: str) -> NDArray[Any]:
     told = value if isinstance(value, dict) else {}
     dtype, shape = told.get("dtype"), told.get("shape")
-    if not isinstance(dtype, str) or dtype not in arrays.TYPES:
+    if not isinstance(dtype, str) or dtype not in TYPES:
         raise ModelFormatError(f"{name} is an array of the type {shown(dtype)}")
     n_axes = len(shape) if isinstance(shape, list) else 0
-    if not 2 <= n_axes <= arrays.MOST_AXES:
-        raise ModelFormatError(
-            f"{name} is an array of {n_axes} axes: it takes 2 to {arrays.MOST_AXES}"
-        )
-    return arrays.from_plain(value, name, arrays.TYPES[dtype], (None,) * n_axes)
+    if not 2 <= n_axes <= MOST_AXES:
+        raise ModelFormatError(f"{name} is an array of {n_axes} axes: it takes 2 to {MOST_AXES}")
+    return array_from_plain(value, name, TYPES[dtype], (None,) * n_axes)
 
 
 def _dict(pairs: list[Any], name: str, depth: int) -> dict[Any, Any]:
-    found = {}
+    values = {}
     for pair in pairs:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ModelFormatError(f"{name} takes pairs of a key and a value")
         key, value = (_value(item, name, depth + 1) for item in pair)
         if not _may_be_key(key):
             raise ModelFormatError(f"{name} has a key that is no text and no number")
-        found[key] = value
-    return found
+        values[key] = value
+    return values

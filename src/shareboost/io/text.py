@@ -1,4 +1,4 @@
-"""The bytes of a model file as a JSON document and back, within limits that hold for any file.
+"""The bytes of a file as a JSON document with arrays and back, within limits for any file.
 
 Arrays are base64 text under the key ``base64``. They are taken out of the bytes before JSON is
 parsed and put back as views, so that the parser sees little text however large the arrays, and
@@ -7,40 +7,77 @@ no byte of them is copied before its place is known to be right.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
+import math
 import re
 import zlib
+from collections.abc import Callable
+from itertools import chain
 from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
 
 FORMAT = "shareboost model"
 VERSION = 1
 
 # What a file may hold. Whatever its content, reading one then takes less than 200 MB.
-LARGEST_FILE = 64 << 20  # bytes
+LARGEST_FILE = 64 << 20  # bytes; a checkpoint, which is nobody else's, may have more
 LARGEST_TEXT = 8 << 20  # bytes of all but the arrays
 MOST_ARRAYS = 10_000
 MOST_VALUES = 500_000
 LONGEST_INTEGER = 20  # digits and sign: a 64-bit integer
 
+# The types of arrays, all little-endian: booleans are bytes of 0 and 1.
+INTEGERS = np.dtype("<i8")
+FLOATS = np.dtype("<f8")
+SINGLES = np.dtype("<f4")
+FLAGS = np.dtype("|u1")
+TYPES = {dtype.str: dtype for dtype in (INTEGERS, FLOATS, SINGLES, FLAGS)}
+# What arrays of a type are called in the schema, and in words.
+NAMES: dict[np.dtype[Any], tuple[str, str]] = {
+    INTEGERS: ("integers", "64-bit integers"),
+    FLOATS: ("floats", "64-bit floating-point numbers"),
+    SINGLES: ("singles", "32-bit floating-point numbers"),
+    FLAGS: ("flags", "Bytes of 0 and 1"),
+}
+MOST_AXES = 4
+
 _ARRAY_KEY = b'"base64"'
+_ARRAY_NUMBER = re.compile(rb'(?<="base64":)\d+')  # as texts never have: they escape their quotes
 _ARRAY_VALUE = re.compile(rb'"base64"[ \t\r\n]*:[ \t\r\n]*(?P<quote>")?')
 
 Document = dict[str, Any]
+Shape = tuple[int | None, ...]
 
 
 class ModelFormatError(ValueError):
     """A model file that is torn, damaged, of a newer version, or that no model could have made."""
 
 
-def to_bytes(document: Document) -> bytes:
+def to_bytes(document: Document, format_: str = FORMAT) -> bytes:
     """Return the file of a document: format, version and checksum in the first line."""
-    lines = [f"{json.dumps(key)}:{_dumps(value)}" for key, value in document.items()]
-    rest = (",\n".join(lines) + "\n}\n").encode("ascii")
-    head = _dumps({"format": FORMAT, "version": VERSION, "crc32": f"{zlib.crc32(rest):08x}"})
-    return head[:-1].encode("ascii") + b",\n" + rest
+    arrays: list[bytes] = []  # put in at the end: the encoder looks at every character
+
+    def number(text: bytes) -> int:
+        arrays.append(text)
+        return len(arrays)
+
+    lines = [f"{_dumps(key)}:{_dumps(value, number)}" for key, value in document.items()]
+    pieces = _ARRAY_NUMBER.split((",\n".join(lines) + "\n}\n").encode())
+    rest = b'"'.join(chain(pieces[:1], *zip(arrays, pieces[1:], strict=True)))
+    return first_line(format_, zlib.crc32(rest)) + rest
 
 
-def from_bytes(content: bytes) -> Document:
+def first_line(format_: str, crc32: int) -> bytes:
+    """Return the first line of a file whose other bytes have that checksum."""
+    head = _dumps({"format": format_, "version": VERSION, "crc32": f"{crc32:08x}"})
+    return head[:-1].encode() + b",\n"
+
+
+def from_bytes(content: bytes, format_: str = FORMAT) -> Document:
     """Return the document in a file, its arrays as views of their base64 text.
 
     Raises
@@ -48,31 +85,13 @@ def from_bytes(content: bytes) -> Document:
     ModelFormatError
         For what is no JSON object of this format and version, or beyond the limits.
     """
-    check_size(len(content))
     if not content.isascii():
         raise ModelFormatError("the file has bytes that are not ASCII, as all of a model file are")
     text, arrays = _without_arrays(content)
     document = _parsed(text, arrays)
-    if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
-        raise ModelFormatError(f'the file has no "format": "{FORMAT}": it is no model')
-    _check_version(document.pop("version", None))
-    _check_sum(content, document.pop("crc32", None))
-    return document
-
-
-def check_size(n_bytes: int) -> None:
-    """Raise where a file is too large."""
-    if n_bytes > LARGEST_FILE:
-        raise ModelFormatError(
-            f"the file has {n_bytes:,} bytes: a model file has at most {LARGEST_FILE:,}"
-        )
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
-
-
-def _check_version(version: Any) -> None:
+    if not isinstance(document, dict) or document.pop("format", None) != format_:
+        raise ModelFormatError(f'the file has no "format": "{format_}": it is no model')
+    version = document.pop("version", None)
     if type(version) is not int or version < 1:
         raise ModelFormatError(f"version is {shown(version)}: it takes an integer of at least 1")
     if version > VERSION:
@@ -80,53 +99,143 @@ def _check_version(version: Any) -> None:
             f"the file has version {version} of the format, and this shareboost reads up to "
             f"{VERSION}: a newer shareboost can read it"
         )
-
-
-def _check_sum(content: bytes, told: Any) -> None:
-    """Raise where the bytes after the first line are not those that were written."""
-    if told is None:
-        return
     rest = memoryview(content)[content.find(b"\n") + 1 :]
-    if told != f"{zlib.crc32(rest):08x}":
+    if (crc32 := document.pop("crc32", None)) not in (None, f"{zlib.crc32(rest):08x}"):
         raise ModelFormatError(
-            "the checksum crc32 is not that of the bytes after the first line: they were changed"
+            f"the checksum crc32 is {shown(crc32)}, which is not that of the bytes after the first "
+            "line: they were changed"
         )
+    return document
+
+
+def check_size(n_bytes: int) -> None:
+    """Raise where a model file is too large."""
+    if n_bytes > LARGEST_FILE:
+        raise ModelFormatError(
+            f"the file has {n_bytes:,} bytes: a model file has at most {LARGEST_FILE:,}"
+        )
+
+
+def array_to_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+    """Return an array as a file holds it, in one of the types above."""
+    exact = np.ascontiguousarray(array, dtype=dtype)
+    return {
+        "dtype": dtype.str,
+        "shape": list(np.shape(array)),
+        "base64": base64.b64encode(exact.data),
+    }
+
+
+def array_from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) -> NDArray[Any]:
+    """Return the array of that type and shape; None stands for any length.
+
+    Nothing is allocated before the text is known to be as long as the shape asks for.
+    """
+    if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "base64"}:
+        raise ModelFormatError(f"{name} is no array: it takes dtype, shape and base64")
+    if value["dtype"] != dtype.str:
+        raise ModelFormatError(f"{name} has dtype {shown(value['dtype'])}: it takes {dtype.str!r}")
+    lengths = value["shape"]
+    if (
+        not isinstance(lengths, list)
+        or len(lengths) != len(shape)
+        or not all(type(length) is int and length >= 0 for length in lengths)
+        or any(asked not in (None, length) for length, asked in zip(lengths, shape, strict=True))
+    ):
+        takes = ", ".join("any" if length is None else str(length) for length in shape)
+        raise ModelFormatError(f"{name} has not the shape ({takes}) that it takes")
+    n_bytes = math.prod(lengths) * dtype.itemsize
+    # An array without any number has lengths too, which NumPy multiplies.
+    if not n_bytes and math.prod(n or 1 for n in lengths) * dtype.itemsize > LARGEST_FILE:
+        raise ModelFormatError(f"{name} has a shape that no file has room for")
+    text = value["base64"]
+    if len(text) != -(-n_bytes // 3) * 4:
+        raise ModelFormatError(
+            f"{name} has {len(text)} characters of base64, not as many as its shape takes"
+        )
+    try:
+        content = binascii.a2b_base64(text, strict_mode=True)
+    except binascii.Error as error:
+        raise ModelFormatError(f"{name} has base64 that is not valid: {error}") from None
+    if len(content) != n_bytes:
+        raise ModelFormatError(f"{name} has base64 of another length than its shape takes")
+    array: NDArray[Any] = np.ndarray(lengths, dtype, content)
+    return array.astype(dtype.newbyteorder("="))  # which may be written to
+
+
+def array_schema(dtype: np.dtype[Any], n_axes: int) -> dict[str, Any]:
+    """Return the schema of an array: a reference to one of ``array_definitions``."""
+    name, _ = NAMES[dtype]
+    return {"$ref": f"#/$defs/{name}" + (f"_{n_axes}d" if n_axes > 1 else "")}
+
+
+def array_definitions() -> dict[str, Any]:
+    """Return the definition of arrays of every type and number of axes in JSON Schema."""
+    definitions = {}
+    for dtype, (_, words) in NAMES.items():
+        for n_axes in range(1, MOST_AXES + 1):
+            name = array_schema(dtype, n_axes)["$ref"].rpartition("/")[2]
+            length = {"type": "integer", "minimum": 0}
+            sides = {"type": "array", "items": length, "minItems": n_axes, "maxItems": n_axes}
+            text = {"$ref": "#/$defs/base64"}
+            definitions[name] = object_schema(
+                {"dtype": {"const": dtype.str}, "shape": sides, "base64": text},
+                description=f"{words}, of {n_axes} axes." if n_axes > 1 else f"{words}.",
+            )
+    return definitions
+
+
+def object_schema(properties: dict[str, Any], **about: str) -> dict[str, Any]:
+    """Return the schema of an object of these properties, no more and no fewer."""
+    return {
+        **about,
+        "type": "object",
+        "properties": properties,
+        "required": [*properties],
+        "additionalProperties": False,
+    }
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error names it, short whatever it is."""
+    if isinstance(value, (dict, list, memoryview)):
+        return {dict: "an object", list: "a list"}.get(type(value), "base64 text")
+    text = json.dumps(value[:60] if isinstance(value, str) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _dumps(value: Any, number: Callable[[bytes], int] | None = None) -> str:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, default=number)
 
 
 def _without_arrays(content: bytes) -> tuple[str, list[memoryview | None]]:
     """Return the text with a number for each array's base64 text, and views of those."""
     if content.count(_ARRAY_KEY) > MOST_ARRAYS:
         raise ModelFormatError(f"the file has more than {MOST_ARRAYS:,} arrays")
-    pieces: list[bytes] = []
+    pieces: list[memoryview | bytes] = []
     arrays: list[memoryview | None] = []
-    length = done = 0
-
-    def keep(stop: int) -> None:
-        nonlocal length
-        length += stop - done
-        if length > LARGEST_TEXT:
-            raise ModelFormatError(
-                f"the file has more than {LARGEST_TEXT:,} bytes beside its arrays: names, labels "
-                "and parameters may take so many"
-            )
-        pieces.append(content[done:stop])
-
+    view = memoryview(content)
+    done = in_arrays = 0
     start = content.find(_ARRAY_KEY)
     while start >= 0:
-        found = _ARRAY_VALUE.match(content, start)
-        if found is None:  # a text that is no key
+        match = _ARRAY_VALUE.match(content, start)
+        if match is None:  # a text that is no key
             start = content.find(_ARRAY_KEY, start + len(_ARRAY_KEY))
             continue
-        stop = content.find(b'"', found.end())
-        if found["quote"] is None or stop < 0:
+        stop = content.find(b'"', match.end())
+        if match["quote"] is None or stop < 0:
             raise ModelFormatError("the file has an array whose base64 is no text, or not whole")
-        keep(found.start("quote"))
-        pieces.append(b"%d" % len(arrays))
-        arrays.append(memoryview(content)[found.end() : stop])
+        pieces += [view[done : match.start("quote")], b"%d" % len(arrays)]
+        arrays.append(view[match.end() : stop])
+        in_arrays += stop - match.end()
         done = stop + 1
         start = content.find(_ARRAY_KEY, done)
-    keep(len(content))
-    return b"".join(pieces).decode("ascii"), arrays
+    if len(content) - in_arrays > LARGEST_TEXT:
+        raise ModelFormatError(
+            f"the file has more than {LARGEST_TEXT:,} bytes beside its arrays: names, labels and "
+            "parameters may take so many"
+        )
+    return b"".join([*pieces, view[done:]]).decode("ascii"), arrays
 
 
 def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
@@ -135,12 +244,12 @@ def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
         raise ModelFormatError(f"the file has more than {MOST_VALUES:,} values beside its arrays")
 
     def as_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        value = dict(pairs)
+        if len(value) < len(pairs):
             raise ModelFormatError("the file has an object with a key that comes twice")
-        if "base64" in found:
-            found["base64"] = _taken(arrays, found["base64"])
-        return found
+        if "base64" in value:
+            value["base64"] = _taken(arrays, value["base64"])
+        return value
 
     try:
         return json.loads(
@@ -174,11 +283,3 @@ def _integer(text: str) -> int:
 
 def _refuse_constant(text: str) -> NoReturn:
     raise ModelFormatError(f"the file has the number {text}, which JSON does not have")
-
-
-def shown(value: Any) -> str:
-    """Return a value as an error names it, short whatever it is."""
-    if isinstance(value, (dict, list, memoryview)):
-        return {dict: "an object", list: "a list"}.get(type(value), "base64 text")
-    text = json.dumps(value[:60] if isinstance(value, str) else value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

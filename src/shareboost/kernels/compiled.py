@@ -10,21 +10,19 @@ from typing import Any, TypeVar
 
 from numba import config, njit
 from numba.core.caching import FunctionCache
+from numpy.typing import NDArray
 
 from ..threads import interrupts_deferred
 
+Array = NDArray[Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(**options: Any) -> Callable[[Function], Function]:
     """Return a decorator that has Numba compile a function when it is first called.
 
-    The function runs without Python's lock. Ctrl-C during the compilation takes effect at its end.
-
-    Parameters
-    ----------
-    **options
-        Those of ``numba.njit``.
+    The function runs without Python's lock, with the options of ``numba.njit``. Ctrl-C during the
+    compilation takes effect at its end.
     """
 
     def decorate(function: Function) -> Function:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiled import compiled
-
-Array = NDArray[Any]
+from .compiled import Array, compiled
 
 
 @compiled(fastmath=True)
@@ -55,13 +50,7 @@ def sort_into_shells(distances: Array, squared_radii: Array, order: Array, edges
 
 @compiled()
 def add_moments(
-    points: Array,
-    origin: Array,
-    rows: Array,
-    order: Array,
-    depths: Array,
-    edges: Array,
-    out: Array,
+    points: Array, origin: Array, rows: Array, order: Array, depths: Array, edges: Array, out: Array
 ) -> None:
     """Add to each shell of one centre its sums of rows times coordinates.
 

@@ -6,14 +6,9 @@ still in the first cache when the next one comes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiled import compiled
-
-Array = NDArray[Any]
+from .compiled import Array, compiled
 
 CHUNK = 512
 # Classes whose exponentials are added one by one; then such sums are. One sum of 5,000 classes

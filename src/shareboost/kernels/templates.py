@@ -1,15 +1,14 @@
-"""Responses of images to templates: the largest over all places, weighted by a mask."""
+"""Responses of images to templates, their codes, and sums of numbers of examples times codes."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiled import compiled
+from . import MIDDLE
+from .compiled import Array, compiled
 
-Array = NDArray[Any]
+# Examples whose residuals stay in the first cache while a column's codes pass by.
+CHUNK = 1024
 
 
 @compiled()
@@ -42,20 +41,41 @@ def masked_maxima(responses: Array, down: Array, across: Array, out: Array) -> N
 
 
 @compiled(error_model="numpy")
-def quantise(values: Array, low: Array, step: Array, codes: Array, cut: Array) -> None:
+def quantise(values: Array, low: Array, step: Array, codes: Array) -> None:
     """Write ``round((values - low) / step)``, kept within 0 and 255, one row a feature.
 
-    values (n, c); low and step (c,); codes (c, n), uint8. Adds to cut, (c,), by how much the
-    numbers of each feature lie beyond.
+    values (n, c); low and step (c,); codes (c, n), uint8.
     """
     n, c = values.shape
     for first in range(0, c, 64):  # whole lines of both arrays stay in the cache
         for i in range(n):
             for j in range(first, min(first + 64, c)):
                 code = (values[i, j] - low[j]) / step[j] + np.float32(0.5)
-                cut[j] += max(code - np.float32(256.0), max(-code, np.float32(0.0)))
                 code = min(max(code, np.float32(0.0)), np.float32(255.0))
                 codes[j, i] = np.uint8(code)
+
+
+@compiled(fastmath=True)
+def add_moments(codes: Array, rows: Array, out: Array) -> None:
+    """Add to out the sums of rows times codes, and those of rows times their squares.
+
+    codes (c, n), bytes, less ``MIDDLE``; rows (k, n), float32; out (2, k, c), float64.
+    """
+    k, n = rows.shape
+    for start in range(0, n, CHUNK):
+        stop = min(start + CHUNK, n)
+        for j in range(codes.shape[0]):
+            column = codes[j, start:stop]
+            for q in range(k):
+                row = rows[q, start:stop]
+                first, second = np.float32(0.0), np.float32(0.0)
+                for i in range(stop - start):
+                    code = np.float32(column[i]) - np.float32(MIDDLE)
+                    product = code * row[i]
+                    first += product
+                    second += code * product
+                out[0, q, j] += first
+                out[1, q, j] += second
 
 
 @compiled(fastmath=True)

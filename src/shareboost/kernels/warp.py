@@ -1,7 +1,7 @@
 """The kernels behind ``deform``: random numbers, displacements and the pixels they fetch.
 
-Every copy of an image has a random stream of its own, named by the key, the number of the
-image and the number of the copy. So no copy depends on another, nor on which thread made it.
+Every copy of an image has a random stream of its own, named by the key, the number of the image
+and the number of the copy. So no copy depends on another, nor on which thread made it.
 Nothing here is compiled with ``fastmath``: sums keep the order they are written in.
 """
 
@@ -11,9 +11,10 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .compiled import compiled
+from .compiled import Array, compiled
+
+Four = tuple[float, float, float, float]
 
 # SplitMix64: value number t of a stream is mix(stream + t * STEP).
 _STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -46,18 +47,18 @@ def stream_of(key: Any, image: int, copy: int) -> Any:
 
 
 @compiled()
-def draw_affine(stream: Any) -> tuple[float, float, float, float]:
+def draw_affine(stream: Any) -> Four:
     """Return four numbers uniform in [-1, 1): for rotation, both scales and shear."""
-    unit = 2.0**-52
-    rotation = np.int64(_mix(stream + _STEP) >> np.uint64(11)) * unit - 1.0
-    rows = np.int64(_mix(stream + np.uint64(2) * _STEP) >> np.uint64(11)) * unit - 1.0
-    columns = np.int64(_mix(stream + np.uint64(3) * _STEP) >> np.uint64(11)) * unit - 1.0
-    shear = np.int64(_mix(stream + np.uint64(4) * _STEP) >> np.uint64(11)) * unit - 1.0
-    return rotation, rows, columns, shear
+    return _uniform(stream, 1), _uniform(stream, 2), _uniform(stream, 3), _uniform(stream, 4)
 
 
 @compiled()
-def draw_noise(stream: Any, noise: NDArray[np.float32]) -> None:
+def _uniform(stream: Any, number: int) -> float:
+    return np.int64(_mix(stream + np.uint64(number) * _STEP) >> np.uint64(11)) * 2.0**-52 - 1.0
+
+
+@compiled()
+def draw_noise(stream: Any, noise: Array) -> None:
     """Fill noise, (height, 2, width), with numbers uniform in [-1, 1), 24 bits each."""
     height, _, width = noise.shape
     unit, one = np.float32(2.0**-23), np.float32(1.0)
@@ -70,9 +71,7 @@ def draw_noise(stream: Any, noise: NDArray[np.float32]) -> None:
 
 
 @compiled()
-def source_map(
-    drawn: tuple[float, float, float, float], strengths: Strengths
-) -> tuple[float, float, float, float]:
+def source_map(drawn: Four, strengths: Strengths) -> Four:
     """Return the matrix, row by row, from (row, column) in the copy to those in the image.
 
     Both count from the centre. It is the inverse of rotation times shear times scale.
@@ -83,18 +82,11 @@ def source_map(
     columns = 1.0 + drawn[2] * strengths.scale
     shear = drawn[3] * strengths.shear
     # Rotated back, [cos, sin; -sin, cos], then sheared back, column -= shear * row.
-    return (
-        cos / rows,
-        sin / rows,
-        (-sin - shear * cos) / columns,
-        (cos - shear * sin) / columns,
-    )
+    return cos / rows, sin / rows, (-sin - shear * cos) / columns, (cos - shear * sin) / columns
 
 
 @compiled()
-def smooth(
-    noise: NDArray[np.float32], weights: NDArray[np.float32], wide: NDArray[np.float32]
-) -> None:
+def smooth(noise: Array, weights: Array, wide: Array) -> None:
     """Convolve the rows from r on of noise, in place, with weights[|t|], |t| <= r.
 
     noise is (height + 2 r, 2, width), its first and last r rows zero; wide, (2, width +
@@ -125,12 +117,7 @@ def smooth(
 
 @compiled()
 def find_sources(
-    displacement: NDArray[np.float32],
-    matrix: tuple[float, float, float, float],
-    alpha: float,
-    corner: NDArray[np.intp],
-    down: NDArray[np.float32],
-    right: NDArray[np.float32],
+    displacement: Array, matrix: Four, alpha: float, corner: Array, down: Array, right: Array
 ) -> None:
     """Find where each pixel's value comes from: the corner of four pixels, and the way to go.
 
@@ -160,13 +147,7 @@ def find_sources(
 
 @compiled()
 def fetch(
-    image: NDArray[Any],
-    plane: NDArray[Any],
-    corner: NDArray[np.intp],
-    down: NDArray[np.float32],
-    right: NDArray[np.float32],
-    rounding: Any,
-    out: NDArray[Any],
+    image: Array, plane: Array, corner: Array, down: Array, right: Array, rounding: Any, out: Array
 ) -> None:
     """Interpolate the image, (height, width, channels), bilinearly, channel by channel.
 
@@ -192,13 +173,13 @@ def fetch(
 
 @compiled()
 def deform_block(
-    images: NDArray[Any],
-    plane: NDArray[Any],
+    images: Array,
+    plane: Array,
     place: tuple[Any, int, int],
-    weights: NDArray[np.float32],
+    weights: Array,
     strengths: Strengths,
     rounding: Any,
-    out: NDArray[Any],
+    out: Array,
 ) -> None:
     """Write one deformed copy of each of the images, (n, height, width, channels), into out.
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import cast, dense
+from ..arrays import Array, cast, dense, float_type, namespace, ranges, to_float64
 from ..kernels import MOST_TAGGED, WIDTH
-from .moments import Moments, moments_of, scaling
-from .numbers import float_type, ranges
-from .table import Table, Whole
-from .written_out import WrittenOut, sums_of_columns
+from .table import Moments, Powers, Table, Vector, Whole, joined_powers, powers, scaling
 
 if TYPE_CHECKING:
     from .features import Features
@@ -31,12 +28,15 @@ SCALES = ("deviation", "maxabs", "none", "bounded")
 # The power of its standard deviation that a column is divided by, by the scale's name.
 POWERS = {"root": 0.5, "deviation": 1.0, "none": 0.0}
 
-# Atoms whose columns are written out at a time, where a pool knows no faster sums.
+# Atoms whose columns are written out at a time, where a pool knows no faster sums, and about how
+# many bytes the columns of some rows take in float64.
 MOST_WRITTEN = 256
-# What the statistics of a part take, about, where the atoms can be split so far.
+WRITTEN_BYTES = 1 << 22
+# About how many bytes the statistics of a part take, where the atoms can be split so far.
 PART_BYTES = 1 << 22
 
 Floats = NDArray[np.floating]
+Sums = NDArray[np.float64]
 Atoms = Sequence[int] | NDArray[np.intp]
 
 
@@ -54,17 +54,39 @@ class Pool(BaseEstimator, ABC):
     whose statistics are small enough to be held at once, each by one thread. So memory
     is bounded by a part, not by the number of atoms.
 
-    Fitting sets ``n_atoms_``, ``dtype_`` (the floating type of its columns) and
-    ``sums_dtype_`` (that of its sums over the rows of a block).
-
     A pool must have two methods: ``learn`` and ``features``, whose ``columns`` then make all else
     that is asked of it, in NumPy, on a torch device or on a cluster. What a pool overrides beside
     them makes it fast.
+
+    Attributes
+    ----------
+    n_atoms_ : int
+    dtype_ : numpy.dtype
+        The floating type of the columns.
+    sums_dtype_ : numpy.dtype
+        That of the sums over the rows of a block.
+    edges_ : array of shape (n_atoms_ + 1,) or None
+        Where the columns of each atom start among those of all. None: each atom has one.
+    usable_ : array of shape (n_atoms_,) or None
+        Which atoms may be chosen; None for all. With an intercept, constant atoms may not;
+        without one, only atoms that are zero everywhere.
+    divisors_ : array of shape (n_atoms_,) or None
+        What the score of each atom is divided by; None for 1.
     """
 
     n_atoms_: int
     dtype_: np.dtype[Any]
     sums_dtype_: np.dtype[Any]
+    edges_: NDArray[np.intp] | None = None
+    usable_: NDArray[np.bool_] | None = None
+    divisors_: NDArray[np.float64] | None = None
+
+    # The parameters that make the features those of the paper; a pool of your own may name some.
+    published: ClassVar[dict[str, Any]] = {}
+    # Whether ``stats`` adds to ``out`` in less time than it takes to make a new one.
+    adds_in_place: bool = False
+    # Whether a column takes long to compute, against the statistics of all atoms.
+    slow_columns: bool = False
 
     def __getattr__(self, name: str) -> Any:
         """Say of what only ``fit`` sets that it is not there yet."""
@@ -74,53 +96,10 @@ class Pool(BaseEstimator, ABC):
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    # The parameters that make the features those of the paper; a pool of your own may name some.
-    published: ClassVar[dict[str, Any]] = {}
-
-    def as_published(self) -> Self:
-        """Return an unfitted pool like this one, with ``published`` as its parameters."""
-        known = self.get_params(deep=False)
-        return clone(self).set_params(**{n: v for n, v in self.published.items() if n in known})
-
-    # Whether ``stats`` adds to ``out`` in less time than it takes to make a new one.
-    adds_in_place = False
-
-    @property
-    def slow_columns(self) -> bool:
-        """Whether a column takes long to compute, against the statistics of all atoms."""
-        return False
-
     @property
     def allows_nan(self) -> bool:
         """Whether X may hold NaN."""
         return False
-
-    @property
-    def choosable(self) -> NDArray[np.bool_] | None:
-        """Which atoms may be chosen, ``(n_atoms_,)``; None for all.
-
-        With an intercept, constant atoms are excluded; without one, only atoms that are zero
-        everywhere.
-        """
-        return vars(self).get("usable_")
-
-    @property
-    def divisors(self) -> NDArray[np.float64] | None:
-        """What the score of each atom is divided by, ``(n_atoms_,)``; None for 1."""
-        return None
-
-    def starts(self, part: slice) -> NDArray[np.intp]:
-        """Return where the columns of each atom of a part start among those of the part."""
-        if (edges := vars(self).get("edges_")) is None:
-            return np.arange(part.stop - part.start)
-        return edges[part] - edges[part.start]
-
-    def reads(self, n_columns_in: int) -> sp.csr_array | None:
-        """Return which of X's columns each atom reads; None for all.
-
-        The shape is ``(n_atoms_, n_columns_in)``.
-        """
-        return self.features(np.arange(self.n_atoms_)).reads(n_columns_in)
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         """Learn what defines the atoms from rows of positive weight (default: all 1).
@@ -149,12 +128,13 @@ class Pool(BaseEstimator, ABC):
 
     def _measure(self, table: Table, centred: bool) -> None:
         """Set the types and scales of the columns, and which atoms may be chosen."""
-        widths, found = [], []
+        widths, parts = [], []
         for atoms in ranges(self.n_atoms_, MOST_WRITTEN):
             features = self.features(np.arange(atoms.start, atoms.stop))
             widths.append(features.widths)
-            found.append(moments_of(WrittenOut(table, features)))
-        moments = Moments(*map(np.concatenate, zip(*found, strict=True)))
+            question = partial(_written_powers, features)
+            parts.append(table.ask(question, joined_powers, "moments of columns").moments)
+        moments = Moments(*map(np.concatenate, zip(*parts, strict=True)))
         self.edges_ = np.cumsum([0, *np.concatenate(widths)])
         self.dtype_ = float_type(table.dtype)
         usable, deviation, self.pivot_, self.sums_dtype_ = scaling(moments, self.dtype_, centred)
@@ -166,26 +146,19 @@ class Pool(BaseEstimator, ABC):
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float64)
         return self
 
-    @property
-    def rounding(self) -> float:
-        """Relative differences of scores below this are rounding: such scores are tied."""
-        return 1e-9 if self.sums_dtype_ == np.float64 else 1e-5
+    @abstractmethod
+    def features(self, atoms: Atoms) -> Features:
+        """Return the given atoms as plain arrays, apart from the pool."""
 
-    @property
-    def coarseness(self) -> NDArray[np.float64] | None:
-        """The steps in which ``stats`` counts the scaled column of each atom, ``(n_atoms_,)``.
+    def reads(self, n_columns_in: int) -> sp.csr_array | None:
+        """Return which of X's columns each atom reads, (n_atoms_, n_columns_in); None for all."""
+        return self.features(np.arange(self.n_atoms_)).reads(n_columns_in)
 
-        None where it takes columns as they are, but for ``rounding``.
-        """
-        return None
-
-    def cut(self, data: Any) -> NDArray[np.floating] | None:
-        """Return what ``stats`` cuts off each atom's scaled column, ``(n_atoms_,)``.
-
-        It is the sum over a block's rows of what lies beyond all steps; None where there are
-        no steps.
-        """
-        return None
+    def starts(self, part: slice) -> NDArray[np.intp]:
+        """Return where the columns of each atom of a part start among those of the part."""
+        if self.edges_ is None:
+            return np.arange(part.stop - part.start)
+        return self.edges_[part] - self.edges_[part.start]
 
     def parts(self, n_classes: int) -> Sequence[slice]:
         """Return ranges of atoms that together are all of them, in order.
@@ -194,12 +167,10 @@ class Pool(BaseEstimator, ABC):
         blocks of a pool of one part are summed in parallel and then added; those of many
         parts are added in place, a part by one thread.
         """
-        check_is_fitted(self)
         return ranges(self.n_atoms_, max(1, min(MOST_WRITTEN, PART_BYTES // (8 * n_classes))))
 
     def encode(self, X: Any, rows: slice) -> Any:
         """Return a block of rows of X in the form that ``stats`` and ``columns`` read."""
-        check_is_fitted(self)
         return X[rows]
 
     def prepare(self, rows: Floats) -> Any:
@@ -212,12 +183,7 @@ class Pool(BaseEstimator, ABC):
         return cast(rows, self.sums_dtype_)
 
     def stats(
-        self,
-        data: Any,
-        rows: Any,
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return a statistic of the block for a part's atoms; it adds over blocks.
 
@@ -241,18 +207,15 @@ class Pool(BaseEstimator, ABC):
         without its columns has an order of magnitude to gain.
         """
         features = self.features(np.arange(part.start, part.stop))
-        own = slice(self.edges_[part.start], self.edges_[part.stop])
-        pivot, scale = self.pivot_[own], self.scale_[own]
-        found = sums_of_columns(features, data, rows, pivot, scale, squares)
-        return added(out, found)
+        columns = part if self.edges_ is None else slice(*self.edges_[[part.start, part.stop]])
+        pivot, scale = self.pivot_[columns], self.scale_[columns]
+        return added(out, _written_sums(features, data, rows, pivot, scale, squares))
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+    def correlations(self, stats: Sums, part: slice) -> Sums:
         """Return the sum over examples of ``rows * column / scale``, (k, columns of the part)."""
         return stats
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
         """Return the sums of ``rows * column / scale`` and of ``rows * (column / scale)**2``.
 
         Both are (k, columns of the part), and ``stats`` was made with ``squares``. Where the
@@ -268,17 +231,45 @@ class Pool(BaseEstimator, ABC):
 
     def scales(self, atom: int) -> NDArray[np.float64]:
         """Return what each of the atom's columns is divided by in training."""
-        edges = vars(self).get("edges_")
-        return self.scale_[[atom] if edges is None else slice(*edges[atom : atom + 2])]
+        return self.scale_[[atom] if self.edges_ is None else slice(*self.edges_[atom : atom + 2])]
 
-    @abstractmethod
-    def features(self, atoms: Atoms) -> Features:
-        """Return the given atoms as plain arrays, apart from the pool."""
+    def _learned(self, name: str) -> Any:
+        """Return an array that ``learn`` set, where the sums of a block are."""
+        return getattr(self, name)
 
 
-def by_example(rows: Floats) -> Floats:
-    """Return the rows of classes as one row an example in float32, (n, k)."""
-    return np.ascontiguousarray(rows.T, dtype=np.float32)
+def _written_powers(features: Features, X: Any, weight: Vector) -> Powers:
+    """Return the powers of the columns of features on a block, which are written out."""
+    parts = []
+    for some in _written(features, X):
+        parts.append(powers(to_float64(dense(features.columns(X[some]))), weight[some]))
+    return reduce(joined_powers, parts)
+
+
+def _written_sums(
+    features: Features, X: Any, rows: Array, pivot: Vector, scale: Vector, squares: bool
+) -> Array:
+    """Return ``rows @ z``, (k, columns), with ``z = (columns - pivot) / scale``, in float64.
+
+    For squares ``rows @ z`` above ``rows @ z**2``.
+    """
+    xp, k = namespace(rows), rows.shape[0]
+    centre, unit = (xp.asarray(values, device=rows.device) for values in (pivot, scale))
+    shape = k * (1 + squares), features.n_columns
+    sums = xp.zeros(shape, dtype=xp.float64, device=rows.device)
+    for some in _written(features, X):
+        wide = cast(dense(features.columns(X[some])), np.dtype(np.float64))
+        z = xp.asarray((wide - centre) / unit, dtype=rows.dtype)
+        sums[:k] += rows[:, some] @ z
+        if squares:
+            sums[k:] += rows[:, some] @ z**2
+    return sums
+
+
+def _written(features: Features, X: Any) -> list[slice]:
+    """Return ranges of rows whose columns take about ``WRITTEN_BYTES``; at least one."""
+    step = max(1, WRITTEN_BYTES // (8 * max(1, features.n_columns)))
+    return ranges(X.shape[0], step) or [slice(0, 0)]
 
 
 class ByExample(NamedTuple):
@@ -306,6 +297,51 @@ class ByExample(NamedTuple):
         return (0,) * self.n_classes if self.n_classes <= MOST_TAGGED else ()
 
 
+class Stored(NamedTuple):
+    """Entries of a block's columns; all others of a column have one value in common.
+
+    Column j has the entries from ``pointers[j]`` to ``pointers[j + 1]``, no two of one example.
+    """
+
+    values: NDArray[Any]  # (stored,)
+    examples: NDArray[np.unsignedinteger]  # (stored,), the row in the block of each
+    pointers: NDArray[np.integer]  # (columns + 1,)
+    n_examples: int
+
+    @classmethod
+    def of(cls, X: Any, rows: slice) -> Stored:
+        """Return the entries of some rows of a sparse matrix."""
+        block = X[rows].tocsc()
+        block.sum_duplicates()
+        examples = block.indices.astype(example_type(block.shape[0]))
+        return cls(block.data, examples, block.indptr, block.shape[0])
+
+    def column(self, column: int, common: Any, dtype: Any) -> NDArray[Any]:
+        """Return a column as (n,), with the value that its other entries have."""
+        values = np.full(self.n_examples, common, dtype=dtype)
+        entries = slice(*self.pointers[column : column + 2])
+        values[self.examples[entries]] = self.values[entries]
+        return values
+
+
+def example_type(n_examples: int) -> np.dtype[Any]:
+    """Return a type for the rows of a block: two bytes, which tell those of a usual one apart."""
+    return np.promote_types(np.uint16, np.min_scalar_type(n_examples))
+
+
+def added(out: Any, stats: Any) -> Any:
+    """Return ``out + stats``, in place, or the stats alone where there is no ``out``."""
+    if out is None:
+        return stats
+    out += stats
+    return out
+
+
+def rounding_of(pool: Pool) -> float:
+    """Return the relative difference of scores below which they are tied."""
+    return 1e-9 if pool.sums_dtype_ == np.float64 else 1e-5
+
+
 def check_bounded(largest: Floats, argument: str) -> None:
     """Raise if any column's largest magnitude exceeds 1; name the argument that asks for it."""
     column = int(np.argmax(largest))
@@ -325,11 +361,3 @@ def out_of_range(pool: Pool, atom: int) -> FloatingPointError:
         f"Feature {atom}, as selected_ numbers them, has values that are too {size} to compute "
         f"with in {pool.dtype_}. Divide the columns of X by their largest magnitudes first."
     )
-
-
-def added(out: Floats | None, stats: Floats) -> Floats:
-    """Return ``out + stats``, in place, or the stats alone where there is no ``out``."""
-    if out is None:
-        return stats
-    out += stats
-    return out

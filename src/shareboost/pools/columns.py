@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import float_type, ranges
 from ..validation import one_of
 from .base import (
     PART_BYTES,
@@ -19,14 +20,13 @@ from .base import (
     ByExample,
     Floats,
     Pool,
+    Stored,
+    Sums,
     added,
     check_bounded,
 )
 from .features import INPUTS, Features, Integers, beside, namespace, one_each
-from .moments import Moments, chunks, moments_of, scaling
-from .numbers import float_type, ranges
-from .stored import Stored
-from .table import Table
+from .table import Table, chunks, moments_of, scaling
 
 # Up to so many classes the kernel for few rows is faster than BLAS: by 1.6 for 10 classes, 1.1
 # for 26, none for 50.
@@ -92,6 +92,7 @@ class Columns(Pool):
     float64, some of it at a time.
     """
 
+    usable_: NDArray[np.bool_]
     published: ClassVar[dict[str, Any]] = {"scale": "bounded"}
 
     def __init__(self, scale: str = "deviation"):
@@ -99,34 +100,26 @@ class Columns(Pool):
 
     def learn(self, table: Table, centred: bool) -> None:
         one_of("scale", self.scale, SCALES, "Columns")
-        moments = self._moments(table)
+        moments = moments_of(table)
         largest = moments.largest
         if self.scale == "bounded":
             check_bounded(largest, "scale")
-        found = scaling(moments, table.dtype, centred)
-        self.usable_ = found.usable
-        scales = {"deviation": found.deviation, "maxabs": largest}
-        scale = scales.get(self.scale, np.ones_like(largest))
+        known = scaling(moments, table.dtype, centred)
+        self.usable_, deviation, self.pivot_, self.sums_dtype_ = known
+        scale = {"deviation": deviation, "maxabs": largest}.get(self.scale, np.ones_like(largest))
         self.scale_ = np.where(self.usable_, scale, 1.0)
-        self.pivot_ = found.pivot
         self.n_atoms_ = int(largest.size)
         self.sparse_ = table.sparse
         self.dtype_ = float_type(table.dtype)
-        self.sums_dtype_ = found.sums_dtype
-
-    def _moments(self, table: Table) -> Moments:
-        return moments_of(table)
 
     def encode(self, X: Any, rows: slice) -> Any:
-        check_is_fitted(self)
-        if not sp.issparse(X):
+        if not self.sparse_:
             return X[rows]
         stored = Stored.of(X, rows)
         return stored._replace(values=stored.values.astype(self.sums_dtype_, copy=False))
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return all columns at once where they are dense, else ranges, at least eight."""
-        check_is_fitted(self)
         if not self.sparse_:
             return [slice(0, self.n_atoms_)]
         largest = min(PART_BYTES // (8 * n_classes), -(-self.n_atoms_ // 8))
@@ -136,12 +129,7 @@ class Columns(Pool):
         return ByExample.of(rows, self.sums_dtype_) if self.sparse_ else super().prepare(rows)
 
     def stats(
-        self,
-        data: Any,
-        rows: Any,
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return ``rows @ data``, (k, columns of the part); for squares ``rows @ z`` above
         ``rows @ z**2``.
@@ -161,14 +149,9 @@ class Columns(Pool):
         return added(out, _product(rows, data))
 
     def _sparse_stats(
-        self,
-        data: Stored,
-        rows: ByExample,
-        part: slice,
-        out: NDArray[np.float64] | None,
-        squares: bool,
+        self, data: Stored, rows: ByExample, part: slice, out: Sums | None, squares: bool
     ) -> Floats:
-        from ..kernels.sparse import add_sparse_product
+        from ..kernels.products import add_sparse_product
 
         pointers = data.pointers[part.start : part.stop + 1]
         size = part.stop - part.start, rows.n_classes
@@ -185,13 +168,13 @@ class Columns(Pool):
             add_sparse_product(values, examples, pointers, rows.rows, rows.tag, sums)
         return added(out, found.transpose(0, 2, 1).reshape(-1, size[0]))
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        return stats / self.scale_[part]
+    def correlations(self, stats: Sums, part: slice) -> Sums:
+        return stats / self._learned("scale_")[part]
 
-    def columns(self, data: Any, atom: int) -> NDArray[np.floating]:
+    def columns(self, data: Any, atom: int) -> Floats:
         return self.gathered(data, [atom])
 
-    def gathered(self, data: Any, columns: Any) -> NDArray[np.floating]:
+    def gathered(self, data: Any, columns: Any) -> Floats:
         """Return some columns of a block, (columns, n)."""
         if isinstance(data, Stored):
             return np.array([data.column(j, 0, data.values.dtype) for j in columns])
@@ -209,7 +192,7 @@ def _product(rows: Floats, data: NDArray[Any]) -> Floats:
         return rows @ data
     product = np.zeros((rows.shape[0], data.shape[1]), dtype=rows.dtype)
     if data.flags.c_contiguous and data.dtype.isnative and data.dtype.char in COMPILED:
-        from ..kernels.few_rows import add_product
+        from ..kernels.products import add_product
 
         add_product(rows, data, product)
     else:

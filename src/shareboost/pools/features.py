@@ -13,8 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.externals.array_api_compat import array_namespace, device
 
-from ..arrays import dense
-from .numbers import float_type
+from ..arrays import dense, float_type
 
 # Names of lengths: the number of features, and that of X's columns.
 ATOMS, INPUTS = "atoms", "inputs"
@@ -27,11 +26,7 @@ class Declared:
     """How a field of features is stored; ``key`` is its name in a file, by default its own."""
 
     key: str = ""
-
-    @property
-    def by_atom(self) -> bool:
-        """Whether there is an entry for each feature."""
-        return True
+    by_atom: bool = True  # whether there is an entry for each feature
 
 
 @dataclass(frozen=True)
@@ -41,11 +36,6 @@ class Integers(Declared):
     low: int = 0
     below: int | str | None = None
     distinct: bool = False  # no two alike
-    length: str | None = ATOMS  # None for any
-
-    @property
-    def by_atom(self) -> bool:
-        return self.length == ATOMS
 
 
 @dataclass(frozen=True)
@@ -56,10 +46,6 @@ class Reals(Declared):
     single: bool = False  # float32, else float64
     positive: bool = False
     largest: float | None = None  # in magnitude
-
-    @property
-    def by_atom(self) -> bool:
-        return self.shape[0] == ATOMS
 
 
 @dataclass(frozen=True)
@@ -73,29 +59,22 @@ class Stacks(Declared):
     ndim: int = 1
 
 
-@dataclass(frozen=True)
 class Labels(Declared):
     """A label for each feature."""
-
-
-@dataclass(frozen=True)
-class Members(Declared):
-    """Lists of features, each of any kind, and under ``names`` a name for each."""
-
-    names: str = ""
-
-    @property
-    def by_atom(self) -> bool:
-        return False
 
 
 @dataclass(frozen=True)
 class OfAll(Declared):
     """What all features have in common."""
 
-    @property
-    def by_atom(self) -> bool:
-        return False
+    by_atom: bool = False
+
+
+@dataclass(frozen=True)
+class Members(OfAll):
+    """Lists of features, each of any kind, and under ``names`` a name for each."""
+
+    names: str = ""
 
 
 class Texts(OfAll):
@@ -196,8 +175,7 @@ class Features(ABC):
     def shares(self, n_columns_in: int) -> sp.csr_array:
         """Return what X's columns have of each of the columns, (n_columns, n_columns_in).
 
-        The columns that an atom reads have equal shares of it, and all shares of a column sum
-        to 1.
+        Those that an atom reads have equal shares; the shares of a column sum to 1.
         """
         if (columns := self.input_columns) is not None:
             return one_each(columns, n_columns_in).astype(np.float64)
@@ -214,8 +192,8 @@ class Features(ABC):
         its own values.
         """
         raise TypeError(
-            f"Features of the type {type(self).__name__} cannot be exported: only those of "
-            "Columns, Stumps, Hinges, Products, Pieces, Templates, Groups and Unions of them can."
+            f"Features of the type {type(self).__name__} cannot be exported: those of the pools of "
+            "shareboost can."
         )
 
     def take(self, places: NDArray[np.intp]) -> Self:
@@ -231,18 +209,12 @@ class Features(ABC):
     def renumbered(self, places: NDArray[np.intp]) -> Self:
         """Return the atoms for rows that have some columns of X alone, column j at ``places[j]``.
 
-        The places are those of all columns that the atoms read, and -1 for columns that are not
-        there.
+        The place of a column that is not there is -1; no atom reads it.
         """
         raise TypeError(
-            f"Features of the type {type(self).__name__} read X as it was given: only those of "
-            "Columns, Stumps, Hinges, Products, Pieces, Templates, Groups and Unions of them can "
-            "be computed from fewer columns."
+            f"Features of the type {type(self).__name__} read X as it was given: those of the "
+            "pools of shareboost can be computed from fewer columns."
         )
-
-    def first(self, n_atoms: int) -> Self:
-        """Return the first ``n_atoms`` atoms alone."""
-        return self.take(np.arange(min(n_atoms, self.ids.size)))
 
 
 @cache
@@ -255,9 +227,8 @@ def _declared(kind: Any) -> dict[str, Any]:
 def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:
     """Return ``reads`` of atoms that read one column each."""
     n = columns.size
-    return sp.csr_array(
-        (np.ones(n, dtype=bool), columns, np.arange(n + 1)), shape=(n, n_columns_in)
-    )
+    entries = np.ones(n, dtype=bool), columns, np.arange(n + 1)
+    return sp.csr_array(entries, shape=(n, n_columns_in))
 
 
 def is_host(X: Any) -> bool:

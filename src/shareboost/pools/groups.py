@@ -9,10 +9,9 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..validation import one_of
-from .base import Atoms, Floats, Pool
+from .base import Atoms, Floats, Pool, Sums
 from .columns import ColumnFeatures, Columns
 from .features import INPUTS, Features, Integers, Labels
 from .table import Table
@@ -30,7 +29,7 @@ class GroupFeatures(Features):
     labels: Annotated[NDArray[Any], Labels()]  # of each group
     sizes: Annotated[NDArray[np.intp], Integers(low=1)]
     column: Annotated[  # of all groups, one group after the other
-        NDArray[np.intp], Integers("columns", below=INPUTS, distinct=True, length=None)
+        NDArray[np.intp], Integers("columns", False, below=INPUTS, distinct=True)
     ]
 
     @property
@@ -42,43 +41,39 @@ class GroupFeatures(Features):
         return self.column
 
     def inconsistency(self, n_columns_in: int) -> str | None:
-        n = self.input_columns.size
-        if (self.widths > n).any() or self.n_columns != n or self.labels.size != self.ids.size:
+        n = self.column.size
+        if (self.sizes > n).any() or self.n_columns != n or self.labels.size != self.ids.size:
             return "sizes, labels and columns that do not fit"
         return None
 
     def columns(self, X: Any) -> Any:
-        return ColumnFeatures(self.input_columns).columns(X)
+        return ColumnFeatures(self.column).columns(X)
 
     def names(self, input_names: Sequence[str]) -> list[str]:
-        return ColumnFeatures(self.input_columns).names(input_names)
+        return ColumnFeatures(self.column).names(input_names)
 
     def atom_names(self, input_names: Sequence[str]) -> list[str]:
         return [str(label) for label in self.labels]
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
-        pointers = np.cumsum([0, *self.widths])
-        ones = np.ones(self.input_columns.size, dtype=bool)
-        return sp.csr_array(
-            (ones, self.input_columns, pointers), shape=(self.ids.size, n_columns_in)
-        )
+        pointers, ones = np.cumsum([0, *self.sizes]), np.ones(self.column.size, dtype=bool)
+        return sp.csr_array((ones, self.column, pointers), shape=(self.ids.size, n_columns_in))
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
-        return ColumnFeatures(self.input_columns).parts(places)
+        return ColumnFeatures(self.column).parts(places)
 
     def take(self, places: NDArray[np.intp]) -> GroupFeatures:
-        members = np.split(self.input_columns, np.cumsum(self.widths)[:-1])
-        return GroupFeatures.of(
-            self.ids[places], self.labels[places], [members[place] for place in places]
-        )
+        members = np.split(self.column, np.cumsum(self.sizes)[:-1])
+        taken = [members[place] for place in places]
+        return GroupFeatures.of(self.ids[places], self.labels[places], taken)
 
     @classmethod
     def of(
         cls, ids: NDArray[np.intp], labels: NDArray[Any], members: list[NDArray[np.intp]]
     ) -> Self:
         """Return the groups of these columns."""
-        widths = np.array([own.size for own in members], dtype=np.intp)
-        return cls(ids, labels, widths, np.concatenate([np.empty(0, dtype=np.intp), *members]))
+        sizes = np.array([own.size for own in members], dtype=np.intp)
+        return cls(ids, labels, sizes, np.concatenate([np.empty(0, dtype=np.intp), *members]))
 
     def renumbered(self, places: NDArray[np.intp]) -> GroupFeatures:
         """Return the groups by their place among these groups alone."""
@@ -108,6 +103,7 @@ class Groups(Pool):
     alone is never chosen.
     """
 
+    edges_: NDArray[np.intp]
     published: ClassVar[dict[str, Any]] = {"scale": "bounded", "score": "sum"}
 
     def __init__(self, groups: ArrayLike, scale: str = "deviation", score: str = "sum"):
@@ -119,10 +115,15 @@ class Groups(Pool):
         one_of("score", self.score, SCORES, "Groups")
         self.labels_, which = group_labels(self.groups, table.n_columns)
         self.columns_ = self._new_columns().fit(table, centred=centred)
-        self.order_, self.starts_ = columns_by_group(which, self.labels_.size)
+        self.order_, self.edges_ = columns_by_group(which, self.labels_.size)
         self.n_atoms_ = int(self.labels_.size)
         self.dtype_ = self.columns_.dtype_
         self.sums_dtype_ = self.columns_.sums_dtype_
+        self.scale_ = self.columns_.scale_[self.order_]
+        usable = self.columns_.usable_
+        self.usable_ = np.logical_or.reduceat(usable[self.order_], self.edges_[:-1])
+        if self.score == "mean":
+            self.divisors_ = np.diff(self.edges_).astype(np.float64)
 
     def _new_columns(self) -> Columns:
         return Columns(self.scale)
@@ -131,57 +132,33 @@ class Groups(Pool):
         self.columns_.widen()
         return super().widen()
 
-    @property
-    def choosable(self) -> NDArray[np.bool_]:
-        return np.logical_or.reduceat(self.columns_.usable_[self.order_], self.starts_[:-1])
-
-    @property
-    def divisors(self) -> NDArray[np.float64] | None:
-        return np.diff(self.starts_).astype(np.float64) if self.score == "mean" else None
-
     def parts(self, n_classes: int) -> list[slice]:
         """Return all groups at once, as their columns stand in no order of groups."""
-        check_is_fitted(self)
         return [slice(0, self.n_atoms_)]
 
-    def starts(self, part: slice) -> NDArray[np.intp]:
-        return self.starts_[:-1]
-
     def encode(self, X: Any, rows: slice) -> Any:
-        check_is_fitted(self)
         return self.columns_.encode(X, rows)
 
     def prepare(self, rows: Floats) -> Any:
         return self.columns_.prepare(rows)
 
     def stats(
-        self,
-        data: Any,
-        rows: Any,
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the statistic of all columns, in the order of X."""
         return self.columns_.stats(data, rows, self._all_columns, out, squares)
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+    def correlations(self, stats: Sums, part: slice) -> Sums:
         return self.columns_.correlations(stats, self._all_columns)[:, self.order_]
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
         first, second = self.columns_.moments(stats, self._all_columns)
         return first[:, self.order_], second[:, self.order_]
 
     def columns(self, data: Any, atom: int) -> Floats:
         return self.columns_.gathered(data, self._members(atom))
 
-    def scales(self, atom: int) -> NDArray[np.float64]:
-        return self.columns_.scale_[self._members(atom)]
-
     def features(self, atoms: Atoms) -> GroupFeatures:
-        check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
         return GroupFeatures.of(ids, self.labels_[ids], [self._members(atom) for atom in ids])
 
@@ -190,16 +167,17 @@ class Groups(Pool):
         return slice(0, self.columns_.n_atoms_)
 
     def _members(self, atom: int) -> NDArray[np.intp]:
-        return self.order_[self.starts_[atom] : self.starts_[atom + 1]]
+        return self.order_[slice(*self.edges_[atom : atom + 2])]
 
 
 def group_labels(groups: ArrayLike, n_columns: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted labels of the groups, and the number of each column's group."""
     labels = np.asarray(groups)
     if labels.ndim != 1 or labels.size != n_columns:
+        size = f"{labels.size} labels" if labels.ndim == 1 else f"the shape {labels.shape}"
         raise ValueError(
-            f"groups has {_size(labels)}, and X {n_columns} columns: it takes the label of a "
-            "group for each column."
+            f"groups has {size}, and X {n_columns} columns: it takes the label of a group for each "
+            "column."
         )
     # NumPy turns numbers beside text into text, silently.
     if len({isinstance(label, str) for label in groups}) > 1:  # type: ignore[union-attr]
@@ -218,7 +196,3 @@ def columns_by_group(
     """Return the columns sorted by group, and where each group starts among them, and the end."""
     order = np.argsort(which, kind="stable")
     return order, np.searchsorted(which[order], np.arange(n_groups + 1))
-
-
-def _size(labels: NDArray[Any]) -> str:
-    return f"{labels.size} labels" if labels.ndim == 1 else f"the shape {labels.shape}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,8 +13,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import float_type
 from ..validation import at_least, one_of
-from .base import POWERS, Atoms, ByExample, Floats, Pool
+from .base import POWERS, Atoms, ByExample, Floats, Pool, Stored, Sums
 from .features import (
     INPUTS,
     Digits,
@@ -27,9 +29,6 @@ from .features import (
     one_each,
     taken,
 )
-from .moments import added_up
-from .numbers import float_type
-from .stored import Stored
 from .stumps import Stumps
 from .table import Table, Vector
 from .thresholds import digits_apart
@@ -68,15 +67,8 @@ class HingeFeatures(Features):
         return one_each(self.column, n_columns_in)
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
-        yield (
-            "hinges",
-            {
-                "places": places,
-                "columns": self.column,
-                "thresholds": self.threshold,
-                "below": self.below,
-            },
-        )
+        cuts = {"columns": self.column, "thresholds": self.threshold, "below": self.below}
+        yield "hinges", {"places": places, **cuts}
 
     def renumbered(self, places: NDArray[np.intp]) -> HingeFeatures:
         column = places[self.column]
@@ -138,7 +130,7 @@ class Hinges(Pool):
         if not self.n_atoms_:
             self.usable_ = np.zeros(0, dtype=bool)
             return
-        (sums,) = table.ask(partial(_weights_by_bin, self), added_up, "moments of hinges")
+        sums = table.ask(partial(_weights_by_bin, self), operator.add, "moments of hinges")
         first, second = (own[0] for own in self._powers(sums, slice(0, self.n_atoms_)))
         total = sums[-1, 0, 0]
         variance = second / total - (first / total) ** 2 * centred
@@ -161,18 +153,13 @@ class Hinges(Pool):
         return ByExample.of(rows, self.sums_dtype_)
 
     def stats(
-        self,
-        data: Block,
-        rows: ByExample,
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the rows times powers of the values, by bin, (bins + 1, powers, k).
 
         The powers are 0 and 1, and 2 for squares; the last row has the sum of all rows.
         """
-        from ..kernels.hinges import add_powers, add_stored_powers
+        from ..kernels.stumps import add_powers, add_stored_powers
 
         _, first, last, edges = self._laid_out(part)
         if out is None:
@@ -186,16 +173,14 @@ class Hinges(Pool):
         out[-1, 0] += rows.total
         return out
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+    def correlations(self, stats: Sums, part: slice) -> Sums:
         return self._powers(stats[:, :2], part)[0] / self.scale_[part]
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
         first, second = self._powers(stats, part)
         return first / self.scale_[part], second / self.scale_[part] ** 2
 
-    def _powers(self, stats: NDArray[np.float64], part: slice) -> list[Any]:
+    def _powers(self, stats: Sums, part: slice) -> list[Any]:
         """Return the sums of rows times hinges and, for squares, of rows times their squares."""
         t, below, above = self._on_both_sides(stats, part)
         powers = [_in_turns(above[1] - t * above[0], t * below[0] - below[1])]
@@ -204,12 +189,12 @@ class Hinges(Pool):
             powers.append(_in_turns(*sides))
         return powers
 
-    def _on_both_sides(self, stats: NDArray[np.float64], part: slice) -> tuple[Any, Any, Any]:
+    def _on_both_sides(self, stats: Sums, part: slice) -> tuple[Any, Any, Any]:
         """Return the thresholds of a part about the pivots, and the sums of each power around them.
 
         Those of the rows up to each threshold and those beyond it, (powers, k, thresholds) each.
         """
-        from ..kernels.histograms import running_sums
+        from ..kernels.stumps import running_sums
 
         cuts, first, last, edges = self._laid_out(part)
         bins = stats[:-1].copy()
@@ -250,12 +235,8 @@ class Hinges(Pool):
         ids = np.asarray(atoms, dtype=np.intp)
         cuts = ids // 2
         column = self._column_of(cuts)
-        digits = [
-            digits_apart(self.thresholds_[self.starts_[j] : self.starts_[j + 1]], cut)
-            for cut, j in zip(cuts - self.starts_[column], column.tolist(), strict=True)
-        ]
-        below, digits_of_each = ids % 2, np.array(digits, dtype=np.intp)
-        return HingeFeatures(ids, column, self.thresholds_[cuts], below, digits_of_each)
+        digits = digits_apart(self.thresholds_, self.starts_, cuts)
+        return HingeFeatures(ids, column, self.thresholds_[cuts], ids % 2, digits)
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
         check_is_fitted(self)
@@ -263,12 +244,12 @@ class Hinges(Pool):
         return one_each(np.repeat(np.arange(sizes.size), sizes), n_columns_in)
 
 
-def _weights_by_bin(pool: Hinges, X: Any, weight: Vector) -> tuple[Floats]:
+def _weights_by_bin(pool: Hinges, X: Any, weight: Vector) -> Floats:
     """Return the statistic of a block whose residual is the weights, of one class."""
     # By the class: on a device the pool has other statistics.
     data = Hinges.encode(pool, X, slice(0, X.shape[0]))
     rows = Hinges.prepare(pool, weight[np.newaxis])
-    return (Hinges.stats(pool, data, rows, slice(0, pool.n_atoms_), squares=True),)
+    return Hinges.stats(pool, data, rows, slice(0, pool.n_atoms_), squares=True)
 
 
 def _in_turns(above: Floats, below: Floats) -> Floats:

@@ -1,35 +1,43 @@
-"""Small patches of images: random ones, and the templates that they cluster into."""
+"""How templates are made: random patches of images, the centres they cluster into, and masks."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
-from ..arrays import dense
+from ..arrays import dense, ranges
 from ..inputs import backend_module
+from ..progress import track
+from ..threads import single_threaded_blas
 from ..validation import at_least
-from .clustering import cluster
 from .features import columns_type, is_host, namespace
-from .numbers import ranges
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
+Shape = tuple[int, int, int]  # height, width and channels
+Places = NDArray[np.intp]
 
 # Images that are read at a time.
 CHUNK_IMAGES = 4096
-# Candidates drawn at a time, and how often at most.
+# Patches drawn at a time, and how often at most.
 BATCH = 1 << 16
 MAX_BATCHES = 100
 # Bounds of the largest magnitude in all images: within them float32 holds all responses.
 SMALLEST_PIXEL, LARGEST_PIXEL = 1e-36, 1e36
+# Lloyd's steps, some at a time so that progress can be shown. Centres of patches or of
+# digits hardly move after these.
+STAGES = 5
+# Centres that are compared with all others at a time.
+CHUNK_CENTRES = 256
+STEPS = 5
 
 
-def as_images(
-    X: Any, rows: slice | NDArray[np.intp], shape: tuple[int, int, int], unit: float
-) -> Images:
+def as_images(X: Any, rows: slice | Places, shape: Shape, unit: float) -> Images:
     """Return some rows of X, over a power of two, as images in float32."""
     part = dense(X[rows])
     xp = namespace(part)
@@ -58,40 +66,30 @@ def unit_of(largest: float) -> float:
     return float(2.0 ** np.floor(np.log2(largest)))
 
 
-def patch_sizes(patch_size: Any, shape: tuple[int, int, int]) -> list[tuple[int, int]]:
-    """Return the sizes asked for, (rows, columns) each.
-
-    An integer stands for a square, a pair of them for rows and columns, a list of either
-    for several sizes.
-    """
+def patch_sizes(patch_size: Any, shape: Shape) -> list[tuple[int, int]]:
+    """Return the sizes asked for, (rows, columns) each; an integer stands for a square."""
     height, width, channels = shape
-    asked = patch_size if isinstance(patch_size, list) else [patch_size]
+    refused = f"patch_size={patch_size!r} is not valid for Templates: it takes"
     sizes = []
-    for size in asked:
+    for size in patch_size if isinstance(patch_size, list) else [patch_size]:
         pair = size if isinstance(size, tuple) else (size, size)
         if len(pair) != 2:
-            raise ValueError(
-                f"patch_size={patch_size!r} is not valid for Templates: it takes an integer, a "
-                "pair (rows, columns) or a list of these."
-            )
+            raise ValueError(f"{refused} an integer, a pair (rows, columns) or a list of these.")
         rows, columns = (at_least("patch_size", side, 1, "Templates") for side in pair)
         if rows > height or columns > width or rows * columns * channels == 1:
             raise ValueError(
-                f"patch_size={patch_size!r} is not valid for Templates: it takes sizes of at "
-                f"least 2 numbers and at most those of the images, {height} x {width}."
+                f"{refused} sizes of at least 2 numbers and at most those of the images, "
+                f"{height} x {width}."
             )
         sizes.append((rows, columns))
     if not sizes or len(set(sizes)) < len(sizes):
-        raise ValueError(
-            f"patch_size={patch_size!r} is not valid for Templates: it takes a list of unlike "
-            "sizes, at least one."
-        )
+        raise ValueError(f"{refused} a list of unlike sizes, at least one.")
     return sizes
 
 
 def random_patches(
     X: Any,
-    shape: tuple[int, int, int],
+    shape: Shape,
     size: tuple[int, int],
     n_patches: int,
     smallest: float,
@@ -103,28 +101,22 @@ def random_patches(
     All of them where there are fewer. A patch varies if the standard deviation of its
     pixels, divided by the unit, is above ``smallest``. They are where X is: X may be a tensor.
     """
-    height, width, _ = shape
-    down, across = height - size[0] + 1, width - size[1] + 1
-    n_places = X.shape[0] * down * across
+    n_places = X.shape[0] * (shape[0] - size[0] + 1) * (shape[1] - size[1] + 1)
     few = n_places <= 2 * n_patches
     order = rng.permutation(n_places) if few else None
-    found: list[Any] = []
-    n_found = 0
-    cut = _cut if isinstance(X, np.ndarray) or sp.issparse(X) else _cut_on_device
-    for batch in range(MAX_BATCHES if order is None else -(-n_places // BATCH)):
-        if order is None:
-            places = rng.randint(n_places, size=BATCH)
-        else:
-            places = order[batch * BATCH : (batch + 1) * BATCH]
-        patches = cut(X, shape, size, places, unit)
+    varied: list[Any] = []
+    n_varied = 0
+    for start in range(0, n_places if few else MAX_BATCHES * BATCH, BATCH):
+        drawn = rng.randint(n_places, size=BATCH) if order is None else order[start : start + BATCH]
+        patches = _cut(X, shape, size, drawn, unit)
         patches -= patches.mean(axis=1, keepdims=True)
         norms = namespace(patches).linalg.vector_norm(patches, axis=1, keepdims=True)
         varies = norms[:, 0] > max(smallest, 1e-30) * float(np.sqrt(patches.shape[1]))
-        found.append(patches[varies] / norms[varies])
-        n_found += int(varies.sum())
-        if n_found >= n_patches:
+        varied.append(patches[varies] / norms[varies])
+        n_varied += int(varies.sum())
+        if n_varied >= n_patches:
             break
-    return namespace(found[0]).concat(found)[:n_patches]
+    return namespace(varied[0]).concat(varied)[:n_patches]
 
 
 def make_templates(
@@ -140,19 +132,18 @@ def make_templates(
     return cluster(patches, n_templates, rng, "clustering patches")
 
 
-def given_templates(templates: Any, shape: tuple[int, int, int]) -> list[NDArray[np.float32]]:
+def given_templates(templates: Any, shape: Shape) -> list[NDArray[np.float32]]:
     """Return a user's templates, (n, rows, columns, channels) for each size."""
     height, width, channels = shape
-    found = []
+    taken = []
     for some in templates if isinstance(templates, list) else [templates]:
         given = np.asarray(some)
         if given.ndim == 3:
             given = given[..., None]
         if given.ndim != 4 or given.size == 0 or given.dtype.kind not in "fiu":
             raise ValueError(
-                f"templates has an array of shape {np.shape(some)} and dtype {given.dtype}: "
-                "Templates takes numbers, (n, rows, columns) or (n, rows, columns, channels), or "
-                "a list of such arrays."
+                f"templates has an array of shape {np.shape(some)} and dtype {given.dtype}: it "
+                "takes numbers, (n, rows, columns[, channels]), or a list of such arrays."
             )
         if given.shape[1] > height or given.shape[2] > width or given.shape[3] != channels:
             raise ValueError(
@@ -161,49 +152,91 @@ def given_templates(templates: Any, shape: tuple[int, int, int]) -> list[NDArray
             )
         if not (np.abs(given) <= np.finfo(np.float32).max).all():
             raise ValueError("templates has values that are NaN, infinite or beyond float32.")
-        found.append(np.ascontiguousarray(given, dtype=np.float32))
-    if not found:
+        taken.append(np.ascontiguousarray(given, dtype=np.float32))
+    if not taken:
         raise ValueError("templates=[] is not valid for Templates: it takes at least one array.")
-    return found
+    return taken
 
 
-def _inside(
-    shape: tuple[int, int, int], size: tuple[int, int], places: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Return the image of each place, the first pixel of its patch, and all pixels from there."""
+def _cut(X: Any, shape: Shape, size: tuple[int, int], places: Places, unit: float) -> Any:
+    """Return the patches at the given places, one row each."""
     height, width, channels = shape
     down, across = height - size[0] + 1, width - size[1] + 1
     image, place = np.divmod(places, down * across)
     y, x = np.divmod(place, across)
     corner = (y * width + x) * channels
     row = np.arange(size[0])[:, None] * (width * channels)
-    return image, corner, (row + np.arange(size[1] * channels)).ravel()
-
-
-def _cut(
-    X: Any,
-    shape: tuple[int, int, int],
-    size: tuple[int, int],
-    places: NDArray[np.intp],
-    unit: float,
-) -> NDArray[np.float32]:
-    """Return the patches at the given places, one row each."""
-    image, corner, inside = _inside(shape, size, places)
+    inside = (row + np.arange(size[1] * channels)).ravel()  # pixels of a patch, from its corner on
+    if not is_host(X):
+        return backend_module(X, "kernels").pixels(X, image, corner, inside, unit)
     used, image = np.unique(image, return_inverse=True)
     patches = np.empty((places.size, inside.size), dtype=np.float32)
     for some in ranges(used.size, CHUNK_IMAGES):
-        images = as_images(X, used[some], shape, unit).reshape(-1, shape[0] * shape[1] * shape[2])
+        images = as_images(X, used[some], shape, unit).reshape(-1, height * width * channels)
         mine = np.flatnonzero((some.start <= image) & (image < some.stop))
         patches[mine] = images[image[mine, None] - some.start, corner[mine, None] + inside]
     return patches
 
 
-def _cut_on_device(
-    X: Any,
-    shape: tuple[int, int, int],
-    size: tuple[int, int],
-    places: NDArray[np.intp],
-    unit: float,
-) -> Any:
-    """Return the patches at the given places of a tensor of images, one row each."""
-    return backend_module(X, "images").pixels(X, *_inside(shape, size, places), unit)
+def cluster(
+    points: Any,
+    n_centres: int,
+    rng: np.random.RandomState,
+    what: str,
+    weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float32]:
+    """Return up to ``n_centres`` distinct centres of the points, by k-means.
+
+    Begins at random points and takes 25 of Lloyd's steps, where the points are: scikit-learn's
+    in float32 NumPy, our own on a torch device. Centres that differ by no more than rounding
+    are one.
+    """
+    first = rng.choice(len(points), n_centres, replace=False)
+    seed = rng.randint(2**31)
+    if not is_host(points):
+        lloyd = backend_module(points, "kernels").lloyd
+        centres = lloyd(points, first, STAGES * STEPS, what, weight)
+        return centres[_distinct(centres)]
+    from sklearn.cluster import KMeans  # a heavy import
+
+    steps = {"n_init": 1, "max_iter": STEPS, "tol": 0.0, "random_state": seed}
+    centres = points[first]
+    # With several threads scikit-learn adds their sums in the order they end.
+    with single_threaded_blas, threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of centres that are one
+        for _ in track(range(STAGES), what, STAGES):
+            means = KMeans(len(centres), init=centres, **steps)
+            centres = means.fit(points, sample_weight=weight).cluster_centers_
+    return centres[_distinct(centres)]
+
+
+def _distinct(centres: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Return all centres but those that equal an earlier one up to rounding."""
+    wide = centres.astype(np.float64)
+    squares = np.square(wide).sum(axis=1)
+    kept: list[int] = []
+    for start in range(0, len(wide), CHUNK_CENTRES):
+        some = slice(start, start + CHUNK_CENTRES)
+        sizes = squares[some, None] + squares
+        alike = sizes - 2.0 * (wide[some] @ wide.T) <= 1e-10 * sizes
+        for i, own in enumerate(alike, start=start):
+            if not own[:i].any() or not own[kept].any():
+                kept.append(i)
+    return np.array(kept, dtype=np.intp)
+
+
+def gaussians(
+    length: int, patch: int, n: int, sigma: float
+) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    """Return n Gaussian weights over a patch's places along one side, and their centres.
+
+    The weights are (n, places); the centres, spread evenly over the places, are those of
+    the patch in pixels.
+    """
+    places = np.arange(length - patch + 1)
+    n = min(n, places.size)  # no two masks nearer than a pixel
+    middle = (np.arange(n) + 0.5) * places.size / n - 0.5
+    weights = np.exp(-0.5 * ((places - middle[:, None]) / sigma) ** 2)
+    # Never zero: a weight of zero would hide which place is best from the codes.
+    weights = np.maximum(weights, 1e-30).astype(np.float32)
+    return weights, middle + (patch - 1) / 2.0

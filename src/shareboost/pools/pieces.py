@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import reduce
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,21 +14,160 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import dense, float_type
 from ..progress import track
 from ..validation import at_least, is_number, one_of
-from .base import PART_BYTES, Atoms, Floats, Pool, by_example, check_bounded
-from .clustering import cluster
-from .moments import chunks, largest_magnitudes
-from .numbers import float_type
-from .piece_features import PieceFeatures, coordinates_of
-from .table import Table
+from .base import PART_BYTES, Atoms, Floats, Pool, Sums, check_bounded
+from .features import (
+    ATOMS,
+    INPUTS,
+    Choice,
+    Digits,
+    Features,
+    Ids,
+    Numbers,
+    Positive,
+    Reals,
+    beside,
+    columns_type,
+    empty_beside,
+    is_host,
+    namespace,
+)
+from .patches import cluster
+from .table import Table, Vector, chunks, joined_powers, largest_magnitudes, powers
 from .thresholds import digits_apart
+
+Singles = NDArray[np.float32]
+Radii = tuple[Singles, Vector]  # squared, of a centre, and the scales of its pieces
 
 FORMS = ("smooth", "paper", "bounded")
 MOST_CENTRES = 1500
 # Below, a coordinate inside a piece is rounding; rows have a deviation of about 1.
 SMALLEST_COORDINATE = 1e-6
 SMALLEST_QUANTILE, LARGEST_QUANTILE = 0.01, 0.5
+
+
+class Coordinates(NamedTuple):
+    """The affine map of X's columns into the units in which distances are taken."""
+
+    mean: Vector  # (p,)
+    unit: float
+
+    def of(self, X: Any) -> Any:
+        """Return ``(X - mean) / unit`` in float32, (n, p)."""
+        shift = beside(X, -self.mean)
+        out = empty_beside(X, X.shape, namespace(X).float32)
+        for rows in _chunks(X):
+            out[rows, :] = (dense(X[rows]) + shift) / self.unit
+        return out
+
+
+def coordinates_of(X: Any, share: Vector) -> Coordinates:
+    """Return coordinates about the weighted mean, in units of the root mean variance."""
+    # Of sparse rows written out, so that both kinds of rows have the same coordinates.
+    parts = (powers(dense(X[rows]), share[rows]) for rows in chunks(X))
+    _, _, mean, deviation = reduce(joined_powers, parts).moments
+    largest = float(deviation.max())
+    if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
+        return Coordinates(mean, float(np.abs(mean).max()) or 1.0)
+    return Coordinates(mean, largest * float(np.sqrt(np.mean((deviation / largest) ** 2))))
+
+
+def _chunks(X: Any) -> list[slice]:
+    """Return ranges of rows to read at a time; of a device's, which are few enough, all."""
+    return chunks(X) if is_host(X) else [slice(0, X.shape[0])]
+
+
+def _squared_distances(points: Any, centre: Any) -> Any:
+    """Return the squared distance of each point from a centre, in float32, (n,)."""
+    if not is_host(points):
+        return ((points - centre) ** 2).sum(1)
+    from ..kernels.shells import squared_distances
+
+    distances = np.empty(len(points), dtype=np.float32)
+    squared_distances(points, centre, distances)
+    return distances
+
+
+@dataclass(frozen=True)
+class PieceFeatures(Features):
+    """Chosen pieces: the centre and the radius of each."""
+
+    kind = "pieces"
+
+    ids: Ids
+    numbers: Numbers  # of the centres
+    centres: Annotated[NDArray[np.float32], Reals(shape=(ATOMS, INPUTS), single=True)]
+    squared_radii: Annotated[NDArray[np.float32], Reals(single=True, positive=True)]
+    digits: Digits  # that tell a radius from its neighbours
+    mean: Annotated[Vector, Reals("", False, (INPUTS,))]  # as in Coordinates
+    unit: Annotated[float, Positive()]
+    form: Annotated[str, Choice(values=("smooth", "paper"))]
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Those of the centres and radii."""
+        return Coordinates(self.mean, self.unit)
+
+    @property
+    def widths(self) -> NDArray[np.intp]:
+        return np.full(self.ids.size, self.centres.shape[1] + 1, dtype=np.intp)
+
+    def columns(self, X: Any) -> Any:
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        out = empty_beside(X, (self.n_columns, X.shape[0]), columns_type(X))
+        for rows in _chunks(X):
+            self.write(X[rows], self.coordinates.of(X[rows]), out[:, rows])
+        return out.T
+
+    def write(self, X: Any, points: Any, out: Any) -> None:
+        """Write the columns of some rows, also given in coordinates, into out, (n_columns, n)."""
+        xp, p = namespace(points), points.shape[1]
+        values, hard = dense(X).T, self.form == "paper"
+        centres = beside(points, self.centres)
+        if not hard:
+            # Added, as torch takes booleans for sums, not for differences.
+            shifts = beside(points, -(self.mean + self.unit * self.centres.astype(np.float64)))
+            zero = xp.zeros_like(points[:1, 0])
+        for place, radius in enumerate(self.squared_radii.tolist()):
+            distances = _squared_distances(points, centres[place])
+            piece = out[place * (p + 1) : (place + 1) * (p + 1)]
+            if hard:
+                inside = xp.astype(distances < radius, out.dtype)
+                xp.multiply(values, inside, out=piece[:-1])
+            else:
+                depth = xp.maximum(1.0 - distances / radius, zero)
+                inside = xp.astype(depth, out.dtype, copy=False)
+                xp.multiply(values + shifts[place][:, None], inside, out=piece[:-1])
+            piece[-1] = inside
+
+    def names(self, input_names: Sequence[str]) -> list[str]:
+        names = []
+        for piece in self.atom_names(input_names):
+            names += [f"{piece}: {name}" for name in input_names] + [piece]
+        return names
+
+    def atom_names(self, input_names: Sequence[str]) -> list[str]:
+        radii = self.unit * np.sqrt(self.squared_radii.astype(np.float64))
+        return [
+            f"piece {number} (r = {radius:.{digits}g})"
+            for number, radius, digits in zip(self.numbers, radii, self.digits, strict=True)
+        ]
+
+    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+        names = ("centres", "squared_radii", "mean", "unit")
+        balls = {name: getattr(self, name) for name in names}
+        yield "balls", {"places": places, **balls, "hard": self.form == "paper"}
+
+    def shares(self, n_columns_in: int) -> sp.csr_array:
+        """Return the shares: a column of X has its own slope, and a part of the level."""
+        level = np.full((1, n_columns_in), 1.0 / n_columns_in)
+        piece = sp.vstack([sp.eye_array(n_columns_in), sp.csr_array(level)], format="csr")
+        return piece[np.tile(np.arange(n_columns_in + 1), self.ids.size)]
+
+    def renumbered(self, places: NDArray[np.intp]) -> PieceFeatures:
+        return self  # which reads all columns
 
 
 class _ShellBlock(NamedTuple):
@@ -104,9 +245,10 @@ class Pieces(Pool):
         share = weight / weight.sum()
         X = X.tocsr() if sp.issparse(X) else X
         if self.form == "bounded":
-            check_bounded(self._largest(X), "form")
+            check_bounded(largest_magnitudes(X), "form")
         with np.errstate(over="ignore", invalid="ignore"):
-            points = self._located(X, share)
+            self.coordinates_ = coordinates_of(X, share)
+            points = self._points(X)
         if not np.isfinite([*self.coordinates_.mean, self.coordinates_.unit]).all():
             raise FloatingPointError(
                 "X has values that are too large to compute distances of rows in float64. Divide "
@@ -114,23 +256,19 @@ class Pieces(Pool):
             )
         rng = check_random_state(self.random_state)
         self.centres_ = cluster(points, n_centres, rng, "clustering rows", weight)
-        found = self._radii_and_scales(points, share, quantiles)
-        radii, scales = zip(*track(found, "radii of pieces", len(self.centres_)), strict=True)
+        pieces = self._radii_and_scales(points, share, quantiles)
+        radii, scales = zip(*track(pieces, "radii of pieces", len(self.centres_)), strict=True)
         self.squared_radii_ = np.concatenate(radii)
         self.piece_scale_ = np.concatenate(scales)
         self.starts_ = np.cumsum([0, *(own.size for own in radii)])
         self.n_atoms_ = int(self.starts_[-1])
+        self.edges_ = np.arange(self.n_atoms_ + 1) * (X.shape[1] + 1)
         self.dtype_ = float_type(table.dtype)
         self.sums_dtype_ = np.dtype(np.float32)  # of the moments in a block
 
-    def _located(self, X: Any, share: NDArray[np.float64]) -> Any:
-        """Set the coordinates in which distances are taken; return the rows in them."""
-        self.coordinates_ = coordinates_of(X, share)
+    def _points(self, X: Any) -> Any:
+        """Return the rows in the coordinates in which distances are taken."""
         return self.coordinates_.of(X)
-
-    def _largest(self, X: Any) -> NDArray[np.float64]:
-        """Return the largest magnitude of every column."""
-        return largest_magnitudes(X)
 
     def widen(self) -> Self:
         """Compute columns in float64; moments stay in float32."""
@@ -139,7 +277,6 @@ class Pieces(Pool):
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole centres, small enough for the statistic of squares."""
-        check_is_fitted(self)
         return self._of_whole_centres(n_classes, PART_BYTES)
 
     def _of_whole_centres(self, n_classes: int, most_bytes: int) -> list[slice]:
@@ -153,7 +290,6 @@ class Pieces(Pool):
     def encode(self, X: Any, rows: slice) -> _ShellBlock:
         from ..kernels.shells import sort_into_shells, squared_distances
 
-        check_is_fitted(self)
         points = self.coordinates_.of(X[rows])
         n = len(points)
         distances, order = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.min_scalar_type(n))
@@ -170,15 +306,11 @@ class Pieces(Pool):
         return _ShellBlock(points, np.concatenate(orders), np.concatenate(depths), edges, X[rows])
 
     def prepare(self, rows: Floats) -> Floats:
-        return by_example(rows)
+        """Return one row an example in float32, (n, k)."""
+        return np.ascontiguousarray(rows.T, dtype=np.float32)
 
     def stats(
-        self,
-        data: _ShellBlock,
-        rows: NDArray[np.float32],
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the rows' moments in each shell, as ``kernels.shells.add_moments`` makes them."""
         from ..kernels.shells import add_moments
@@ -194,35 +326,21 @@ class Pieces(Pool):
             )
         return out
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+    def correlations(self, stats: Sums, part: slice) -> Sums:
         check_is_fitted(self)
         return self._inside(stats, part, stats.shape[1] // (1 + self._power(squares=False)))
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        k = stats.shape[1] // (1 + self._power(squares=True))
-        width = stats.shape[2] // 2
-        first, second = stats[:, :, :width], stats[:, :, width:]
-        return self._without_rounding(
-            self._inside(first, part, k), self._inside(second, part, k, squares=True)
-        )
-
-    def _without_rounding(self, first: Any, second: Any) -> tuple[Any, Any]:
-        """Return moments, zero for columns that differ from zero by rounding alone.
-
-        A coordinate that is the same for all rows inside a piece differs from the centre's by
-        what float32 made of their mean. Its moments are tiny, but a rule may divide by them.
-        """
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
+        k, width = stats.shape[1] // (1 + self._power(squares=True)), stats.shape[2] // 2
+        first = self._inside(stats[:, :, :width], part, k)
+        second = self._inside(stats[:, :, width:], part, k, squares=True)
         if self.form != "smooth":  # which subtracts no centre
             return first, second
-        shape = len(second), -1, self.centres_.shape[1] + 1
-        sizes = second.reshape(shape)
+        # A coordinate that is the same for all rows inside a piece differs from the centre's by
+        # what float32 made of their mean. Its moments are tiny, but a rule may divide by them.
+        sizes = second.reshape(k, -1, width)
         vary = (sizes > SMALLEST_COORDINATE**2 * sizes[:, :, -1:]).reshape(second.shape)
         return first * vary, second * vary
-
-    def starts(self, part: slice) -> NDArray[np.intp]:
-        return np.arange(part.stop - part.start) * (self.centres_.shape[1] + 1)
 
     def reads(self, n_columns_in: int) -> None:
         check_is_fitted(self)
@@ -235,33 +353,21 @@ class Pieces(Pool):
             piece.write(data.source[rows], data.points[rows], out[:, rows])
         return out
 
-    def scales(self, atom: int) -> NDArray[np.float64]:
+    def scales(self, atom: int) -> Vector:
         scales = np.full(self.centres_.shape[1] + 1, self.piece_scale_[atom])
         if self.form == "smooth":
             scales[:-1] *= self.coordinates_.unit
         return scales
 
     def features(self, atoms: Atoms) -> PieceFeatures:
-        check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
         numbers = np.searchsorted(self.starts_, ids, side="right") - 1
-        digits = [
-            digits_apart(np.sqrt(self.squared_radii_[start:stop].astype(np.float64)), atom - start)
-            for atom, start, stop in zip(
-                ids.tolist(), self.starts_[numbers], self.starts_[numbers + 1], strict=True
-            )
-        ]
-        return PieceFeatures(
-            ids,
-            numbers,
-            self.centres_[numbers],
-            self.squared_radii_[ids],
-            np.array(digits, dtype=np.intp),
-            *self.coordinates_,
-            "smooth" if self.form == "smooth" else "paper",
-        )
+        radii = self.squared_radii_
+        digits = digits_apart(np.sqrt(radii.astype(np.float64)), self.starts_, ids)
+        own = numbers, self.centres_[numbers], radii[ids], digits, *self.coordinates_
+        return PieceFeatures(ids, *own, "smooth" if self.form == "smooth" else "paper")
 
-    def _quantiles(self) -> NDArray[np.float64]:
+    def _quantiles(self) -> Vector:
         """Return the quantiles of the distances to take as radii, rising."""
         if isinstance(self.radii, (int, np.integer)):
             n = at_least("radii", self.radii, 1, "Pieces")
@@ -295,9 +401,7 @@ class Pieces(Pool):
         mean, unit = self.coordinates_
         return np.broadcast_to((-mean / unit).astype(np.float32), self.centres_.shape)
 
-    def _inside(
-        self, stats: NDArray[np.float64], part: slice, k: int, squares: bool = False
-    ) -> NDArray[np.float64]:
+    def _inside(self, stats: Vector, part: slice, k: int, squares: bool = False) -> Vector:
         """Return the sums over the rows inside each piece, (k, columns of the part)."""
         from ..kernels.shells import sum_outwards
 
@@ -312,9 +416,7 @@ class Pieces(Pool):
             sum_outwards(stats[own], radii, power, units**times / scales[:, None], sums[:, own])
         return sums.reshape(k, -1)
 
-    def _radii_and_scales(
-        self, points: Any, share: NDArray[np.float64], quantiles: NDArray[np.float64]
-    ) -> Iterator[tuple[NDArray[np.float32], NDArray[np.float64]]]:
+    def _radii_and_scales(self, points: Any, share: Vector, quantiles: Vector) -> Iterator[Radii]:
         """Yield the squared radii of each centre, rising, and the scale of each piece."""
         from ..kernels.shells import squared_distances
 
@@ -323,16 +425,10 @@ class Pieces(Pool):
             squared_distances(points, centre, distances)
             yield self._around(distances, share, quantiles)
 
-    def _around(
-        self,
-        distances: NDArray[np.float32],
-        share: NDArray[np.float64],
-        quantiles: NDArray[np.float64],
-    ) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
+    def _around(self, distances: Singles, share: Vector, quantiles: Vector) -> Radii:
         """Return the squared radii of a centre at those squared distances, and the scales."""
         order = np.argsort(distances)
-        distances = distances[order]
-        share = share[order]
+        distances, share = distances[order], share[order]
         # The radius of a quantile lies beyond as many rows as make up its share, and half
         # way to the next distance, so that no piece is empty and rounding moves no row.
         reached = np.searchsorted(np.cumsum(share), quantiles - 1e-9)
@@ -347,9 +443,8 @@ class Pieces(Pool):
             return radii, np.ones(radii.size)
         # Means of a^2 (d^2 + 1) with a = 1 - d^2 / r^2, from the sums of powers of d^2.
         d = distances.astype(np.float64)
-        powers = np.stack([np.cumsum(share * d**power) for power in range(4)])
-        inside = np.searchsorted(distances, radii)
-        zero, one, two, three = powers[:, inside - 1]
+        inside = np.searchsorted(distances, radii) - 1
+        zero, one, two, three = (np.cumsum(share * d**power)[inside] for power in range(4))
         r = radii.astype(np.float64)
         square = (zero + one) - 2.0 * (one + two) / r + (two + three) / r**2
         return radii, np.maximum(square / (self.centres_.shape[1] + 1), 1e-30) ** 0.25

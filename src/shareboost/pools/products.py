@@ -14,16 +14,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import float_type, ranges
 from ..progress import track
 from ..validation import one_of
-from .base import (
-    PART_BYTES,
-    SCALES,
-    Atoms,
-    Floats,
-    Pool,
-    check_bounded,
-)
+from .base import PART_BYTES, SCALES, Atoms, Floats, Pool, Sums, check_bounded
 from .features import (
     INPUTS,
     Choice,
@@ -35,9 +29,7 @@ from .features import (
     namespace,
     taken,
 )
-from .moments import largest_magnitudes
-from .numbers import float_type, ranges, sums_type
-from .table import Table, Vector, grouped
+from .table import Table, Vector, grouped, largest_magnitudes, sums_type
 
 # A part holds the products of up to so many columns with all others. Measured on Isolet:
 # matrix products of 32 columns run at full speed.
@@ -75,16 +67,19 @@ class ProductFeatures(Features):
         return left
 
     def names(self, input_names: Sequence[str]) -> list[str]:
-        return [_name(input_names, i, j) for i, j in zip(self.left, self.right, strict=True)]
+        def name(i: int, j: int) -> str:
+            if i < 0:
+                return str(input_names[j])
+            return f"{input_names[i]}²" if i == j else f"{input_names[i]} · {input_names[j]}"
+
+        return [name(i, j) for i, j in zip(self.left, self.right, strict=True)]
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
         both = np.stack([self.left, self.right], axis=1)
         read = np.stack([(self.left >= 0) & (self.left < self.right), self.right >= 0], axis=1)
         pointers = np.concatenate([[0], np.cumsum(read.sum(axis=1))])
-        return sp.csr_array(
-            (np.ones(pointers[-1], dtype=bool), both[read], pointers),
-            shape=(self.ids.size, n_columns_in),
-        )
+        entries = np.ones(pointers[-1], dtype=bool), both[read], pointers
+        return sp.csr_array(entries, shape=(self.ids.size, n_columns_in))
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         single = self.dtype == np.float32  # rounded so of float32 input, as in training
@@ -94,12 +89,6 @@ class ProductFeatures(Features):
     def renumbered(self, places: NDArray[np.intp]) -> ProductFeatures:
         left = np.where(self.left < 0, -1, places[self.left])
         return ProductFeatures(self.ids, left, places[self.right], self.dtype)
-
-
-def _name(input_names: Sequence[str], i: int, j: int) -> str:
-    if i < 0:
-        return str(input_names[j])
-    return f"{input_names[i]}²" if i == j else f"{input_names[i]} · {input_names[j]}"
 
 
 class Products(Pool):
@@ -126,6 +115,7 @@ class Products(Pool):
     Sparse input stays sparse.
     """
 
+    usable_: NDArray[np.bool_]
     published: ClassVar[dict[str, Any]] = {"scale": "bounded"}
 
     def __init__(self, squares: bool = False, linear: bool = False, scale: str = "deviation"):
@@ -134,47 +124,38 @@ class Products(Pool):
         self.scale = scale
 
     def learn(self, table: Table, centred: bool) -> None:
-        self._set_places(table.n_columns)
-        largest, total = table.ask(partial(_sizes_and_weight, self), _larger, "sizes of columns")
-        self._set_units(largest)
-        self._set(self._asked(copy(self), table, total), float_type(table.dtype), centred)
-
-    def _asked(self, bare: Self, table: Table, total: float) -> Iterator[tuple[slice, Any]]:
-        """Yield the moments of every part, those of many by one pass over the rows.
-
-        The pool that goes to the rows is bare of what is set by those moments.
-        """
-        for parts in grouped(self.parts(1), lambda part: 16 * (part.stop - part.start)):
-            question = partial(_part_moments, bare, parts, total)
-            found = table.ask(question, _added_up, "scales of products")
-            yield from zip(parts, found, strict=True)
-
-    def _set_places(self, d: int) -> None:
-        """Set where the products of each column are among the atoms."""
         one_of("scale", self.scale, SCALES, "Products")
+        d = self.n_columns_in_ = table.n_columns
         own = np.arange(d, 0, -1) - (0 if self.squares else 1)
         # Where the products of each first column start; the first "column" is the constant 1.
         self.starts_ = np.cumsum([0, d if self.linear else 0, *own])
-        self.n_columns_in_ = d
         self.n_atoms_ = int(self.starts_[-1])
         if self.n_atoms_ == 0:
             raise ValueError(
                 "X has one column, of which there is no product: Products takes at least 2 "
                 "columns, or squares=True."
             )
-
-    def _set_units(self, largest: NDArray[np.float64]) -> None:
-        """Set what each column is divided by before it is squared."""
+        largest, total = table.ask(partial(_sizes_and_weight, self), _larger, "sizes of columns")
         if self.scale == "bounded":
             check_bounded(largest, "scale")
+        # What each column is divided by before it is squared.
         self.unit_ = np.where(largest == 0.0, 1.0, largest)
+        # The pool that goes to the rows has nothing of what is set by their moments.
+        self._set(self._asked(copy(self), table, total), float_type(table.dtype), centred)
 
-    def _set(self, found: Iterable[tuple[slice, Any]], dtype: np.dtype[Any], centred: bool) -> None:
+    def _asked(self, bare: Self, table: Table, total: float) -> Iterator[tuple[slice, Any]]:
+        """Yield the moments of every part, those of many by one pass over the rows."""
+        for parts in grouped(self.parts(1), lambda part: 16 * (part.stop - part.start)):
+            question = partial(_part_moments, bare, parts, total)
+            moments = table.ask(question, _added_up, "scales of products")
+            yield from zip(parts, moments, strict=True)
+
+    def _set(self, parts: Iterable[tuple[slice, Any]], dtype: np.dtype[Any], centred: bool) -> None:
         """Set all that the moments of the products tell, given part by part."""
         self.scale_ = np.ones(self.n_atoms_)
         self.usable_ = np.zeros(self.n_atoms_, dtype=bool)
         farthest, sizes = 0.0, [1.0]
-        for part, (mean, square) in found:  # in units of its size
+        for part, (mean, square) in parts:  # in units of its size
             size = self._sizes(part)
             variance = np.maximum(square - mean**2, 0.0)
             # Below this, what is left of the difference is rounding.
@@ -195,16 +176,11 @@ class Products(Pool):
         far = farthest > LARGEST_OFFSET_OF_SQUARES
         self.squares_dtype_ = np.dtype(np.float64) if far else self.sums_dtype_
 
-    def _largest(self, X: Any) -> NDArray[np.float64]:
-        """Return the largest magnitude of every column."""
-        return largest_magnitudes(X)
-
     def widen(self) -> Self:
         self.squares_dtype_ = np.dtype(np.float64)
         return super().widen()
 
     def parts(self, n_classes: int) -> list[slice]:
-        check_is_fitted(self, "n_columns_in_")
         d = self.n_columns_in_
         step = max(1, min(PART_COLUMNS, PART_BYTES // (8 * n_classes * d)))
         edges = [0, 1, *range(1 + step, d + 1, step), d + 1]
@@ -216,12 +192,7 @@ class Products(Pool):
         return X[rows].tocsc() if sp.issparse(X) else X[rows]
 
     def stats(
-        self,
-        data: Any,
-        rows: Floats,
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the sums of ``rows * product``, (k, atoms of the part).
 
@@ -236,18 +207,15 @@ class Products(Pool):
             self._add(data[:, first:].astype(rows.dtype, copy=False), rows, part, out)
         return out
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        return stats / self.scale_[part]
+    def correlations(self, stats: Sums, part: slice) -> Sums:
+        return stats / self._learned("scale_")[part]
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        first, second = np.split(stats, 2)
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
         ratio = np.where(self.usable_[part], self._sizes(part) / self.scale_[part], 1.0)
-        return first * ratio, second * ratio**2
+        factor, k = beside(stats, ratio), len(stats) // 2
+        return stats[:k] * factor, stats[k:] * factor**2
 
     def features(self, atoms: Atoms) -> ProductFeatures:
-        check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
         return ProductFeatures(ids, *self._factors(ids), self.dtype_)
 
@@ -257,7 +225,7 @@ class Products(Pool):
         # The last product of any first column is with the last column.
         return left, self.n_columns_in_ - (self.starts_[left + 2] - atoms)
 
-    def _sizes(self, part: slice) -> NDArray[np.float64]:
+    def _sizes(self, part: slice) -> Vector:
         """Return the product of the units of each product's columns."""
         left, right = self._factors(np.arange(part.start, part.stop))
         with np.errstate(over="ignore"):  # a product that is too large is refused once scored
@@ -267,16 +235,14 @@ class Products(Pool):
         """Return the leftmost column of a part's products."""
         return max(0, int(np.searchsorted(self.starts_, part.start, side="right")) - 2)
 
-    def _moments(
-        self, X: Any, share: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _moments(self, X: Any, share: Vector, part: slice) -> tuple[Vector, Vector]:
         """Return the weighted mean of a part's products and of their squares, in their units."""
         total = np.zeros((2, part.stop - part.start))
         for rows in ranges(X.shape[0], CHUNK_ROWS):
             self._add_squares(self.encode(X, rows), share[None, rows], part, total)
         return total[0], total[1]
 
-    def _add_squares(self, data: Any, rows: Floats, part: slice, out: NDArray[np.float64]) -> None:
+    def _add_squares(self, data: Any, rows: Floats, part: slice, out: Vector) -> None:
         """Add the sums for the products, and below them those for their squares, to out.
 
         The columns are divided by their units, so that no square overflows.
@@ -287,7 +253,7 @@ class Products(Pool):
         for values, own in zip((columns, squared), np.split(out, 2), strict=True):
             self._add(values, rows, part, own)
 
-    def _add(self, right: Any, rows: Floats, part: slice, out: NDArray[np.float64]) -> None:
+    def _add(self, right: Any, rows: Floats, part: slice, out: Vector) -> None:
         """Add the sums of ``rows * product`` to out, for columns from the part's first on."""
         if part.start < self.starts_[1]:  # the plain columns
             out += (right.T @ rows.T).T
@@ -297,15 +263,15 @@ class Products(Pool):
         left = right[:, : last - first]
         for total, by_row in zip(out, rows, strict=True):
             if sp.issparse(right):
-                found = (left.multiply(by_row[:, None]).T @ right).toarray()
+                pairs = (left.multiply(by_row[:, None]).T @ right).toarray()
             else:
-                found = (left * by_row[:, None]).T @ right
+                pairs = (left * by_row[:, None]).T @ right
             for i in range(first, last):
                 start, stop = self.starts_[i + 1 : i + 3] - part.start
-                total[start:stop] += found[i - first, found.shape[1] - (stop - start) :]
+                total[start:stop] += pairs[i - first, pairs.shape[1] - (stop - start) :]
 
 
-def _divided(data: Any, unit: NDArray[np.float64], dtype: np.dtype[Any]) -> Any:
+def _divided(data: Any, unit: Vector, dtype: np.dtype[Any]) -> Any:
     """Return the columns, each divided by its unit."""
     if not sp.issparse(data):
         return data.astype(dtype, copy=False) / unit.astype(dtype)
@@ -316,11 +282,10 @@ def _divided(data: Any, unit: NDArray[np.float64], dtype: np.dtype[Any]) -> Any:
 
 def _sizes_and_weight(pool: Products, X: Any, weight: Vector) -> tuple[Vector, float]:
     """Return the largest magnitude of every column of a block, and its weight."""
-    return pool._largest(X), float(weight.sum())
+    return largest_magnitudes(X), float(weight.sum())
 
 
 def _larger(one: tuple[Vector, float], other: tuple[Vector, float]) -> tuple[Vector, float]:
-    """Return the largest magnitudes of two blocks, and their weight."""
     return np.maximum(one[0], other[0]), one[1] + other[1]
 
 
@@ -329,10 +294,9 @@ def _part_moments(
 ) -> list[Vector]:
     """Return a block's share of the moments of some parts, (2, atoms of the part) each."""
     X, share = X.tocsr() if sp.issparse(X) else X, weight / total
-    found = (np.stack(pool._moments(X, share, part)) for part in parts)
-    return list(track(found, "scales of products", len(parts)))
+    moments = (np.stack(pool._moments(X, share, part)) for part in parts)
+    return list(track(moments, "scales of products", len(parts)))
 
 
 def _added_up(one: list[Vector], other: list[Vector]) -> list[Vector]:
-    """Return the moments of two blocks together."""
     return [a + b for a, b in zip(one, other, strict=True)]

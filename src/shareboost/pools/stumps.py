@@ -10,17 +10,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..validation import at_least, one_of
-from .base import (
-    PART_BYTES,
-    POWERS,
-    Atoms,
-    ByExample,
-    Floats,
-    Pool,
-)
+from . import thresholds
+from .base import PART_BYTES, POWERS, Atoms, ByExample, Floats, Pool, Stored, Sums, example_type
 from .features import (
     INPUTS,
     Digits,
@@ -34,20 +27,9 @@ from .features import (
     one_each,
     taken,
 )
-from .stored import Stored, example_type
 from .table import Table, Whole
 from .threshold_search import cells_of
-from .thresholds import (
-    Cells,
-    Counted,
-    Cuts,
-    byte_values,
-    count_columns,
-    cut_column,
-    cut_sparse_columns,
-    digits_apart,
-    is_bytes,
-)
+from .thresholds import Cells, Counted, Cuts, is_bytes
 
 # Dense columns are stored without their most frequent codes where those make up so much.
 MOSTLY_COMMON = 0.6
@@ -87,10 +69,8 @@ class StumpFeatures(Features):
         return one_each(self.column, n_columns_in)
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
-        yield (
-            "thresholds",
-            {"places": places, "columns": self.column, "thresholds": self.threshold},
-        )
+        read = {"columns": self.column, "thresholds": self.threshold}
+        yield "thresholds", {"places": places, **read}
 
     def renumbered(self, places: NDArray[np.intp]) -> StumpFeatures:
         return StumpFeatures(self.ids, places[self.column], self.threshold, self.digits)
@@ -143,22 +123,8 @@ class Stumps(Pool):
         if self.max_bins is not None:
             at_least("max_bins", self.max_bins, 2, "Stumps")
         one_of("scale", self.scale, POWERS, "Stumps")
-        self._set_cuts(self._columns_cut(table), centred)
-        self._set_common(table)
-
-    def _columns_cut(self, table: Table) -> Iterable[Cuts]:
-        """Return the cuts of every column."""
-        if not isinstance(table, Whole):
-            cells: Iterable[Cells] = cells_of(table, self.max_bins)
-        elif table.sparse:
-            return cut_sparse_columns(*table.rows, self.max_bins)
-        else:
-            cells = (column.cells for column in self._counted(*table.rows))
-        return (cut_column(own, self.max_bins) for own in cells)
-
-    def _set_cuts(self, columns: Iterable[Cuts], centred: bool) -> None:
-        """Set all that the cuts of the columns tell."""
-        sizes, missing, cuts, below, above = map(np.concatenate, zip(*columns, strict=True))
+        columns = zip(*self._columns_cut(table), strict=True)
+        sizes, missing, cuts, below, above = map(np.concatenate, columns)
         # No value lies above the infinite threshold, so that adds no code.
         self.code_dtype_ = np.min_scalar_type(int(sizes.max(initial=0)))
         if centred:
@@ -177,10 +143,21 @@ class Stumps(Pool):
         self.starts_ = np.concatenate([[0], np.cumsum(sizes)])
         self.n_atoms_ = int(self.starts_[-1])
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
+        self._set_common(table)
+
+    def _columns_cut(self, table: Table) -> Iterable[Cuts]:
+        """Return the cuts of every column."""
+        if not isinstance(table, Whole):
+            cells: Iterable[Cells] = cells_of(table, self.max_bins)
+        elif table.sparse:
+            return thresholds.cut_sparse_columns(*table.rows, self.max_bins)
+        else:
+            cells = (column.cells for column in self._counted(*table.rows))
+        return (thresholds.cut_column(own, self.max_bins) for own in cells)
 
     def _counted(self, X: Any, weight: NDArray[np.float64]) -> Iterator[Counted]:
         """Yield the distinct values of each column."""
-        return count_columns(X, weight)
+        return thresholds.count_columns(X, weight)
 
     def _set_common(self, table: Table) -> None:
         """Set the code that a block need not store, of each column, and whether it does not.
@@ -188,10 +165,13 @@ class Stumps(Pool):
         Of dense columns it is the most frequent, left out where that saves work: a stored code
         takes three bytes or more.
         """
-        if table.sparse:
-            self._leave_out_zeros()
+        if table.sparse:  # which store no zeros
+            self.stored_ = True
+            negative = np.concatenate([[0], np.cumsum(self.thresholds_ < 0.0)])
+            self.common_codes_ = np.diff(negative[self.starts_])
             return
-        some, _ = table.take(np.arange(0, table.n_rows, _step(table.n_rows)))
+        step = -(-table.n_rows // SAMPLE_ROWS)
+        some, _ = table.take(np.arange(0, table.n_rows, step))
         cuts = [self._cuts(j) for j in range(table.n_columns)]
         counts = [
             np.bincount(_codes(some[:, j], cut), minlength=cut.size + 1)
@@ -201,15 +181,8 @@ class Stumps(Pool):
         self.stored_ = float(np.mean(shares)) > MOSTLY_COMMON
         self.common_codes_ = np.array([np.argmax(own) for own in counts])
 
-    def _leave_out_zeros(self) -> None:
-        """Have blocks store no code of zero, as sparse ones store no zeros."""
-        self.stored_ = True
-        negative = np.concatenate([[0], np.cumsum(self.thresholds_ < 0.0)])
-        self.common_codes_ = np.diff(negative[self.starts_])
-
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole columns, at least 12 where there are so many."""
-        check_is_fitted(self)
         n_bins = self.n_atoms_ + self.starts_.size - 1
         return self._of_whole_columns(min(PART_BYTES // (8 * n_classes), -(-n_bins // 12)))
 
@@ -225,10 +198,9 @@ class Stumps(Pool):
 
     def encode(self, X: Any, rows: slice) -> Any:
         """Return codes: the number of a column's thresholds below each value."""
-        check_is_fitted(self)
         dtype = self.code_dtype_
         if sp.issparse(X):
-            from ..kernels.binning import find_codes
+            from ..kernels.stumps import find_codes
 
             stored = Stored.of(X, rows)
             values = stored.values.astype(np.float64, copy=False)
@@ -237,9 +209,9 @@ class Stumps(Pool):
             return stored._replace(values=codes)
         codes = np.empty((X.shape[1], rows.stop - rows.start), dtype=dtype)
         if is_bytes(X.dtype):
-            from ..kernels.binning import look_up
+            from ..kernels.stumps import look_up
 
-            known = byte_values(X.dtype)
+            known = thresholds.byte_values(X.dtype)
             tables = [np.searchsorted(self._cuts(j), known) for j in range(X.shape[1])]
             look_up(X[rows].view(np.uint8), np.array(tables, dtype=dtype), codes)
         else:
@@ -249,7 +221,7 @@ class Stumps(Pool):
 
     def _uncommon(self, codes: NDArray[np.unsignedinteger]) -> Stored:
         """Return the codes of a block without the most frequent one of each column."""
-        from ..kernels.binning import store
+        from ..kernels.stumps import store
 
         counts = np.count_nonzero(codes != self.common_codes_[:, None], axis=1)
         pointers = np.concatenate([[0], np.cumsum(counts)])
@@ -262,19 +234,14 @@ class Stumps(Pool):
         return ByExample.of(rows, self.sums_dtype_)
 
     def stats(
-        self,
-        data: Any,
-        rows: ByExample,
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the rows summed by code, (bins of the part, k); a stump is its own square.
 
         Where codes are stored, the common ones of the columns are left out, and one more row
         has the sum of all rows.
         """
-        from ..kernels.histograms import add_dense, add_stored
+        from ..kernels.stumps import add_dense, add_stored
 
         first, last = self._columns_of(part)
         edges = self._bin_edges(first, last)
@@ -288,14 +255,12 @@ class Stumps(Pool):
             add_dense(data[first:last], rows.rows, edges, rows.tag, out)
         return out
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+    def correlations(self, stats: Sums, part: slice) -> Sums:
         sums = self._below(stats, part)
-        sums /= self.scale_[part]
+        sums /= self._learned("scale_")[part]
         return sums
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
         """Return the sums for ``1[v <= threshold]``, or for it less 1 where it is mostly 1."""
         first, last = self._columns_of(part)
         edges = self._bin_edges(first, last)
@@ -308,33 +273,28 @@ class Stumps(Pool):
         return sums, sums * (np.where(mostly, -1.0, 1.0) / scale)
 
     def columns(self, data: Any, atom: int) -> Floats:
-        j, place = self._place(atom)
+        j = int(self._column_of(atom))
+        place = int(atom - self.starts_[j])
         if not isinstance(data, Stored):
             return (data[j] <= place).astype(self.dtype_)[np.newaxis]
         codes = data.column(j, self.common_codes_[j], data.values.dtype)
         return (codes <= place).astype(self.dtype_)[np.newaxis]
 
     def features(self, atoms: Atoms) -> StumpFeatures:
-        check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
-        column = self._column_of(ids)
-        digits = []
-        for atom, j in zip(ids.tolist(), column.tolist(), strict=True):
-            start = int(self.starts_[j])
-            digits.append(digits_apart(self._cuts(j), atom - start))
-        return StumpFeatures(ids, column, self.thresholds_[ids], np.array(digits, dtype=np.intp))
+        digits = thresholds.digits_apart(self.thresholds_, self.starts_, ids)
+        return StumpFeatures(ids, self._column_of(ids), self.thresholds_[ids], digits)
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
-        check_is_fitted(self)
         sizes = np.diff(self.starts_)
         return one_each(np.repeat(np.arange(sizes.size), sizes), n_columns_in)
 
-    def _below(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+    def _below(self, stats: Sums, part: slice) -> Sums:
         """Return the sums of the rows that each stump of a part is 1 for, (k, atoms).
 
         First completes the statistic, where codes are stored.
         """
-        from ..kernels.histograms import fill_common, running_sums
+        from ..kernels.stumps import fill_common, running_sums
 
         first, last = self._columns_of(part)
         edges = self._bin_edges(first, last)
@@ -350,11 +310,6 @@ class Stumps(Pool):
     def _column_of(self, atoms: Any) -> NDArray[np.intp]:
         return np.searchsorted(self.starts_, atoms, side="right") - 1
 
-    def _place(self, atom: int) -> tuple[int, int]:
-        """Return the atom's column and which of its thresholds it is."""
-        j = int(self._column_of(atom))
-        return j, int(atom - self.starts_[j])
-
     def _columns_of(self, part: slice) -> tuple[int, int]:
         """Return the first column of a part and the one after its last."""
         return int(self._column_of(part.start)), int(self._column_of(part.stop - 1)) + 1
@@ -367,8 +322,3 @@ class Stumps(Pool):
 def _codes(values: NDArray[Any], cuts: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return the number of cuts below each value; NaN lies above all."""
     return np.searchsorted(cuts, values.astype(np.float64))
-
-
-def _step(n_rows: int) -> int:
-    """Return how far apart the rows are that tell how often a code occurs."""
-    return -(-n_rows // SAMPLE_ROWS)

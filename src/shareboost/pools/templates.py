@@ -14,10 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from ..arrays import ranges
 from ..inputs import backend_module
 from ..kernels import MIDDLE
 from ..validation import at_least, from_zero, image_shape_of_rows, one_of, positive
-from .base import POWERS, Atoms, Floats, Pool
+from . import patches
+from .base import POWERS, Atoms, Floats, Pool, Sums
 from .features import (
     ATOMS,
     Features,
@@ -33,20 +35,8 @@ from .features import (
     is_host,
     namespace,
 )
-from .masks import gaussians
-from .numbers import ranges
-from .patches import (
-    CHUNK_IMAGES,
-    Images,
-    as_images,
-    given_templates,
-    largest_magnitude,
-    make_templates,
-    patch_sizes,
-    random_patches,
-    unit_of,
-)
-from .table import Table
+from .patches import CHUNK_IMAGES, Images, as_images
+from .table import Table, Vector
 
 # Atoms a part, images a batch, templates a matrix product: statistics, values and
 # responses that stay in the second cache.
@@ -122,7 +112,7 @@ class TemplateFeatures(Features):
     def write(self, X: Any, out: Any) -> None:
         """Write the columns for some rows of X into out, (n_columns, n)."""
         xp = namespace(out)
-        loops = import_module(KERNELS) if is_host(out) else backend_module(out, "images")
+        loops = import_module(KERNELS) if is_host(out) else backend_module(out, "kernels")
         images = as_images(X, slice(None), self.image_shape, self.unit)
         column = xp.empty_like(images[:, 0, 0, 0])
         for place, own in enumerate(zip(self.templates, self.down, self.across, strict=True)):
@@ -159,7 +149,6 @@ class TemplateFeatures(Features):
 
 class _ImageBlock(NamedTuple):
     codes: NDArray[np.uint8]  # (atoms, n)
-    cut: NDArray[np.float32]  # (atoms,), what lies beyond the codes, in their steps
     source: Any  # rows of X
 
 
@@ -211,6 +200,7 @@ class Templates(Pool):
     whatever their weights.
     """
 
+    slow_columns = True
     published: ClassVar[dict[str, Any]] = {"scale": "none", "min_deviation": 0.0}
 
     def __init__(
@@ -248,12 +238,12 @@ class Templates(Pool):
         X, _ = table.gathered(self.random_state)
         rng = check_random_state(self.random_state)
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        largest = largest_magnitude(X)
-        self.unit_ = unit_of(largest)
+        largest = patches.largest_magnitude(X)
+        self.unit_ = patches.unit_of(largest)
         self.sizes_ = []
         for templates in self._templates(X, rng, self.min_deviation * largest / self.unit_):
-            down, rows = gaussians(height, templates.shape[1], self.masks, self.sigma)
-            across, columns = gaussians(width, templates.shape[2], self.masks, self.sigma)
+            down, rows = patches.gaussians(height, templates.shape[1], self.masks, self.sigma)
+            across, columns = patches.gaussians(width, templates.shape[2], self.masks, self.sigma)
             centres = np.array([(y, x) for y in rows for x in columns])
             self.sizes_.append(_Size(templates, down, across, centres))
         self.starts_ = np.cumsum([0, *(size.n_atoms for size in self.sizes_)])
@@ -269,62 +259,44 @@ class Templates(Pool):
         """Yield the templates of each size, (n, rows, columns, channels)."""
         shape = self.image_shape_
         if self.templates is not None:
-            yield from given_templates(self.templates, shape)
+            yield from patches.given_templates(self.templates, shape)
             return
-        for size in patch_sizes(self.patch_size, shape):
-            patches = random_patches(X, shape, size, self.n_patches, smallest, self.unit_, rng)
-            found = make_templates(patches, self.n_templates, size, rng)
-            yield found.reshape(-1, *size, shape[2])
+        limits = self.n_patches, smallest, self.unit_
+        for size in patches.patch_sizes(self.patch_size, shape):
+            drawn = patches.random_patches(X, shape, size, *limits, rng)
+            centres = patches.make_templates(drawn, self.n_templates, size, rng)
+            yield centres.reshape(-1, *size, shape[2])
 
     def widen(self) -> Self:
         """Compute columns in float64; sums stay those of codes."""
         self.dtype_ = np.dtype(np.float64)
         return self
 
-    @property
-    def slow_columns(self) -> bool:
-        return True
-
-    @property
-    def coarseness(self) -> NDArray[np.float64]:
-        return self.step_ * self.unit_ / self.scale_
-
-    def cut(self, data: _ImageBlock) -> NDArray[np.floating]:
-        return data.cut * self.coarseness
-
     def parts(self, n_classes: int) -> list[slice]:
-        check_is_fitted(self)
         return ranges(self.n_atoms_, PART_ATOMS)
 
     def encode(self, X: Any, rows: slice) -> _ImageBlock:
         """Return the codes of all atoms, and the rows themselves for exact columns."""
         from ..kernels.templates import quantise
 
-        check_is_fitted(self)
         n = rows.stop - rows.start
         codes = np.empty((self.n_atoms_, n), dtype=np.uint8)
-        cut = np.zeros(self.n_atoms_, dtype=np.float32)
         for batch in ranges(n, BATCH_IMAGES):
             some = slice(rows.start + batch.start, rows.start + batch.stop)
             images = as_images(X, some, self.image_shape_, self.unit_)
-            quantise(self._values(images), self.low_, self.step_, codes[:, batch], cut)
-        return _ImageBlock(codes, cut, X[rows])
+            quantise(self._values(images), self.low_, self.step_, codes[:, batch])
+        return _ImageBlock(codes, X[rows])
 
     def stats(
-        self,
-        data: _ImageBlock,
-        rows: Floats,
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the sums of rows times codes, (1, k, atoms of the part + 1), the last of rows.
 
         For squares (2, k, atoms of the part + 1): also times the squares of the codes, which
         then count from the middle of a byte.
         """
-        from ..kernels.codes import add_moments
-        from ..kernels.few_rows import add_product_transposed
+        from ..kernels.products import add_product_transposed
+        from ..kernels.templates import add_moments
 
         if out is None:
             out = np.zeros((1 + squares, rows.shape[0], part.stop - part.start + 1))
@@ -335,24 +307,24 @@ class Templates(Pool):
         out[0, :, -1] += rows.sum(axis=1, dtype=np.float64)
         return out
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        ratio = self.unit_ / self.scale_[part]
-        sums = stats[0, :, :-1] * (self.step_[part] * ratio)
-        sums += stats[0, :, -1:] * (self.low_[part] * ratio)
-        return sums
+    def correlations(self, stats: Sums, part: slice) -> Sums:
+        low, step = self._scaled_codes(part)
+        return stats[0, :, :-1] * step + stats[0, :, -1:] * low
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
         """Return the sums, where columns are centred for the columns less their middle codes."""
-        ratio = self.unit_ / self.scale_[part]
-        step = self.step_[part] * ratio
-        first, second = stats[:, :, :-1] * np.stack([step, step**2])[:, None]
+        low, step = self._scaled_codes(part)
+        first, second = stats[0, :, :-1] * step, stats[1, :, :-1] * step**2
         if self.centred_:
             return first, second
-        middle = (self.low_[part] + np.float64(MIDDLE) * self.step_[part]) * ratio
-        total = stats[0, :, -1:]
+        middle, total = low + float(MIDDLE) * step, stats[0, :, -1:]
         return first + middle * total, second + middle * (2.0 * first + middle * total)
+
+    def _scaled_codes(self, part: slice) -> tuple[Any, Any]:
+        """Return the lowest value of each scaled column, and the step of its codes."""
+        low, step, scale = (self._learned(name)[part] for name in ("low_", "step_", "scale_"))
+        ratio = self.unit_ / scale
+        return low * ratio, step * ratio
 
     def columns(self, data: _ImageBlock, atom: int) -> Floats:
         out = np.empty((1, data.source.shape[0]), dtype=np.float32)
@@ -360,15 +332,14 @@ class Templates(Pool):
         return out
 
     def features(self, atoms: Atoms) -> TemplateFeatures:
-        check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
+        which = np.searchsorted(self.starts_, ids, side="right") - 1
         numbers, templates, down, across, centres = [], [], [], [], []
-        for atom in ids:
-            which = int(np.searchsorted(self.starts_, atom, side="right")) - 1
-            size = self.sizes_[which]
-            template, mask = divmod(int(atom - self.starts_[which]), size.n_masks)
+        for number, atom in zip(which.tolist(), (ids - self.starts_[which]).tolist(), strict=True):
+            size = self.sizes_[number]
+            template, mask = divmod(atom, size.n_masks)
             a, b = divmod(mask, len(size.across))
-            numbers.append(sum(len(s.templates) for s in self.sizes_[:which]) + template)
+            numbers.append(sum(len(s.templates) for s in self.sizes_[:number]) + template)
             templates.append(size.templates[template])
             down.append(size.down[a])
             across.append(size.across[b])
@@ -401,12 +372,7 @@ class Templates(Pool):
         self._set_codes(low, -high, first / len(images), second / len(images), centred)
 
     def _set_codes(
-        self,
-        low: NDArray[np.float32],
-        high: NDArray[np.float32],
-        mean: NDArray[np.float64],
-        square: NDArray[np.float64],
-        centred: bool,
+        self, low: Floats, high: Floats, mean: Vector, square: Vector, centred: bool
     ) -> None:
         """Set the range of codes and the scales from ranges, means and mean squares."""
         spread = high - low
@@ -432,9 +398,9 @@ class Templates(Pool):
             target = values[:, start:stop].reshape(len(images), f, size.n_masks)
             for image, found in zip(images, target, strict=True):
                 windows = sliding_window_view(image, (rows, columns, channels))
-                patches = windows.reshape(places[0] * places[1], -1)
+                flattened = windows.reshape(places[0] * places[1], -1)
                 for some in ranges(f, CHUNK_TEMPLATES):
-                    responses = (patches @ flat[:, some]).reshape(*places, -1)
+                    responses = (flattened @ flat[:, some]).reshape(*places, -1)
                     best = np.empty((*masked, responses.shape[2]), dtype=np.float32)
                     masked_maxima(responses, size.down, size.across, best)
                     found[some] = best.reshape(size.n_masks, -1).T

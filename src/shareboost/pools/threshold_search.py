@@ -12,22 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .column_blocks import (
-    Gaps,
-    Sketch,
-    joined_measures,
-    joined_sketches,
-    measures,
-    n_cells,
-    sketches,
-    stored_counts,
-)
 from .table import Table, Vector, grouped
-from .thresholds import Cells, Counted, quantiles
+from .thresholds import (
+    Cells,
+    Counted,
+    Flags,
+    Places,
+    count_columns,
+    distinct,
+    quantile_places,
+    quantiles,
+)
 
 # Values of a column that a sketch holds; up to as many are known after one pass.
 SKETCHED = 1 << 15
@@ -37,6 +36,121 @@ MOST_DISTINCT = 1 << 20
 NEAR = np.array([-16, -8, -4, -2, -1, 0, 1, 2, 4, 8, 16])
 # How many times smaller than answers questions are kept: one goes to every block.
 SMALLER = 32
+
+
+class Gaps(NamedTuple):
+    """Ranges of values of a column, rising and apart, about which more is asked."""
+
+    column: int
+    low: Vector
+    high: Vector  # the last of each range
+
+    def inside(self, values: Vector) -> tuple[Places, Flags]:
+        """Return the range that each value would lie in, and whether it does; NaN does not."""
+        gap = np.searchsorted(self.low, values, side="right") - 1
+        return gap, (gap >= 0) & (values <= self.high[gap])
+
+
+class Sketch(NamedTuple):
+    """Distinct values in gaps of a column: all of them, or some, evenly by weight."""
+
+    values: Vector
+    mass: Vector  # of each value, and of those near it that are left out
+    missing: float  # the weight of NaN
+    complete: bool  # whether none is left out
+    limit: int  # values, about, beyond which some are left out
+
+    def thinned(self) -> Sketch:
+        """Return the sketch with some values left out where they are too many."""
+        if self.values.size <= self.limit:
+            return self
+        inner, _ = quantile_places(self.mass, self.limit, np.ones(self.values.size, dtype=bool))
+        kept = np.union1d(inner, [0, self.values.size - 1])
+        # What is left out goes to the nearest, so that ranks stay right on the whole.
+        starts = np.concatenate([[0], (kept[1:] + kept[:-1]) // 2 + 1])
+        mass = np.add.reduceat(self.mass, starts)
+        return self._replace(values=self.values[kept], mass=mass, complete=False)
+
+
+# What a block answers.
+
+
+def sketches(gaps: list[Gaps], limit: int, X: Any, weight: Vector) -> list[Sketch]:
+    """Return a sketch of each column for a block."""
+    answer = []
+    for column, (values, mass) in zip(gaps, _counts(gaps, X, weight), strict=True):
+        missing = float(mass[-1]) if np.isnan(values[-1:]).any() else 0.0
+        _, inside = column.inside(values)
+        answer.append(Sketch(values[inside], mass[inside], missing, True, limit).thinned())
+    return answer
+
+
+def joined_sketches(one: list[Sketch], other: list[Sketch]) -> list[Sketch]:
+    """Return the sketches of two blocks together."""
+    return [_joined(a, b) for a, b in zip(one, other, strict=True)]
+
+
+def _joined(one: Sketch, other: Sketch) -> Sketch:
+    values = np.concatenate([one.values, other.values])
+    order = np.argsort(values, kind="stable")  # fast: two rising runs
+    both = distinct(values[order], np.concatenate([one.mass, other.mass])[order])
+    complete = one.complete and other.complete
+    return Sketch(*both, one.missing + other.missing, complete, one.limit).thinned()
+
+
+def measures(gaps: list[Gaps], points: list[Vector], X: Any, weight: Vector) -> Cells:
+    """Return the cells that some points make of a block's columns, one column after the other.
+
+    A gap of k points has 2 k + 1 cells: theirs, and those between them. Where there is no
+    value in one, its least is above its greatest.
+    """
+    starts = np.cumsum([0, *map(_n_cells, gaps, points)])
+    none = np.full(starts[-1], np.inf)
+    cells = Cells(none, -none, np.zeros(none.size), np.zeros(none.size))
+    counts = _counts(gaps, X, weight)
+    for column, between, start, (values, mass) in zip(gaps, points, starts, counts, strict=False):
+        gap, inside = column.inside(values)
+        values, mass, gap = values[inside], mass[inside], gap[inside]
+        if values.size:
+            place = np.searchsorted(between, values)
+            met = between[np.minimum(place, between.size - 1)] == values
+            cell = start + 2 * place + met + gap
+            first = np.flatnonzero(np.diff(cell, prepend=-1))
+            held = cell[first]
+            cells.least[held] = values[first]
+            cells.greatest[held] = values[np.append(first[1:], values.size) - 1]
+            cells.mass[held] = np.add.reduceat(mass, first)
+            cells.most[held] = np.maximum.reduceat(mass, first)
+    return cells
+
+
+def _n_cells(gaps: Gaps, points: Vector) -> int:
+    """Return how many cells points make of the gaps of a column."""
+    return 2 * points.size + gaps.low.size
+
+
+def joined_measures(one: Cells, other: Cells) -> Cells:
+    """Return the same cells of two blocks together."""
+    return Cells(
+        np.minimum(one.least, other.least),
+        np.maximum(one.greatest, other.greatest),
+        one.mass + other.mass,
+        one.most + other.most,
+    )
+
+
+def stored_counts(X: Any, weight: Vector) -> Places:
+    """Return how many entries a sparse block stores of each column."""
+    return np.bincount(X.indices, minlength=X.shape[1])
+
+
+def _counts(gaps: list[Gaps], X: Any, weight: Vector) -> Iterator[Counted]:
+    """Yield the distinct values of each of the columns asked about."""
+    asked = X if len(gaps) == X.shape[1] else X[:, [own.column for own in gaps]]
+    return count_columns(asked, weight)
+
+
+# What is asked, and made of the answers.
 
 
 def cells_of(table: Table, max_bins: int | None) -> list[Cells]:
@@ -56,8 +170,9 @@ def cells_of(table: Table, max_bins: int | None) -> list[Cells]:
                     "has more. Give max_bins a number, such as 256."
                 )
     while searched and max_bins is not None:
-        for gaps, found in _finer(table, columns, searched, max_bins):
-            columns[gaps.column] = _filled(columns[gaps.column], gaps, found)
+        for gaps, cells in _finer(table, columns, searched, max_bins):
+            known = columns[gaps.column]
+            columns[gaps.column] = known.at(~np.isin(known.least, gaps.low)).joined(cells)
         left = [_open(gaps.column, columns[gaps.column], max_bins) for gaps, _ in searched]
         left = [gaps for gaps in left if gaps.low.size]
         searched = list(_sketched(table, left, limit, bounds))
@@ -77,7 +192,7 @@ def _finer(
     yield from _measured(table, asked)
 
 
-def _distinct_bounds(table: Table) -> NDArray[np.intp]:
+def _distinct_bounds(table: Table) -> Places:
     """Return how many distinct values each column has at most."""
     if table.sparse:
         stored = table.ask(stored_counts, np.add, "entries of columns")
@@ -87,7 +202,7 @@ def _distinct_bounds(table: Table) -> NDArray[np.intp]:
 
 
 def _sketched(
-    table: Table, gaps: list[Gaps], limit: int, bounds: NDArray[np.intp]
+    table: Table, gaps: list[Gaps], limit: int, bounds: Places
 ) -> Iterator[tuple[Gaps, Sketch]]:
     """Yield a sketch of every column's gaps."""
 
@@ -95,9 +210,8 @@ def _sketched(
         return 16 * max(min(limit, int(bounds[own.column])), SMALLER * own.low.size)
 
     for some in grouped(gaps, size):
-        question = partial(sketches, some, limit)
-        found = table.ask(question, joined_sketches, "values of columns")
-        yield from zip(some, found, strict=True)
+        answer = table.ask(partial(sketches, some, limit), joined_sketches, "values of columns")
+        yield from zip(some, answer, strict=True)
 
 
 def _measured(table: Table, asked: list[tuple[Gaps, Vector]]) -> Iterator[tuple[Gaps, Cells]]:
@@ -105,15 +219,15 @@ def _measured(table: Table, asked: list[tuple[Gaps, Vector]]) -> Iterator[tuple[
 
     def size(own: tuple[Gaps, Vector]) -> int:
         gaps, points = own
-        return max(32 * n_cells(gaps, points), SMALLER * (8 * points.size + 16 * gaps.low.size))
+        return max(32 * _n_cells(gaps, points), SMALLER * (8 * points.size + 16 * gaps.low.size))
 
     for some in grouped(asked, size):
         gaps, points = (list(own) for own in zip(*some, strict=True))
-        found = table.ask(partial(measures, gaps, points), joined_measures, "weights of values")
-        edges = np.cumsum([0, *(n_cells(*own) for own in some)])
+        answer = table.ask(partial(measures, gaps, points), joined_measures, "weights of values")
+        edges = np.cumsum([0, *map(_n_cells, gaps, points)])
         for own, (start, stop) in zip(gaps, pairwise(edges), strict=True):
-            cells = Cells(*(part[start:stop] for part in found))
-            yield own, _chosen(cells, cells.least <= cells.greatest)
+            cells = answer.at(slice(start, stop))
+            yield own, cells.at(cells.least <= cells.greatest)
 
 
 def _first_cells(sketch: Sketch) -> Cells:
@@ -124,8 +238,7 @@ def _first_cells(sketch: Sketch) -> Cells:
         total = np.array([sketch.mass.sum()])
         cells = Cells(np.array([-np.inf]), np.array([np.inf]), total, total)
     if sketch.missing > 0.0:
-        missing = Counted(np.array([np.nan]), np.array([sketch.missing])).cells
-        cells = _joined(cells, missing)
+        cells = cells.joined(Counted(np.array([np.nan]), np.array([sketch.missing])).cells)
     return cells
 
 
@@ -138,7 +251,7 @@ def _points(cells: Cells, gaps: Gaps, sketch: Sketch, max_bins: int) -> Vector:
     inside = np.searchsorted(cells.least, sketch.values, side="right") - 1
     sketched = np.bincount(inside, sketch.mass, minlength=cells.mass.size)
     mass = sketch.mass * (cells.mass[inside] / sketched[inside])
-    tried = _joined(_chosen(cells, sketched == 0.0), Counted(sketch.values, mass).cells)
+    tried = cells.at(sketched == 0.0).joined(Counted(sketch.values, mass).cells)
     places, most = quantiles(tried, max_bins)
     chosen = tried.mass > most / 2
     chosen |= np.diff(np.floor(np.cumsum(tried.mass) / (most / 2)), prepend=0.0) > 0
@@ -154,20 +267,5 @@ def _open(column: int, cells: Cells, max_bins: int) -> Gaps:
     places, most = quantiles(cells, max_bins)
     wanted = cells.most > most
     wanted[places] = True
-    own = _chosen(cells, wanted & ~cells.single)
-    return Gaps(column, own.least, own.greatest)
-
-
-def _filled(cells: Cells, gaps: Gaps, found: Cells) -> Cells:
-    """Return the cells of a column, those found in place of gaps."""
-    return _joined(_chosen(cells, ~np.isin(cells.least, gaps.low)), found)
-
-
-def _joined(one: Cells, other: Cells) -> Cells:
-    """Return all cells, rising."""
-    both = Cells(*(np.concatenate(pair) for pair in zip(one, other, strict=True)))
-    return _chosen(both, np.argsort(both.least, kind="stable"))
-
-
-def _chosen(cells: Cells, places: NDArray[np.bool_] | NDArray[np.intp]) -> Cells:
-    return Cells(*(part[places] for part in cells))
+    gaps = cells.at(wanted & ~cells.single)
+    return Gaps(column, gaps.least, gaps.greatest)

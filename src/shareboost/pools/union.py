@@ -6,20 +6,21 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _BaseComposition
-from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import dense
 from ..validation import positive
-from .base import Atoms, Floats, Pool
+from .base import Atoms, Floats, Pool, Sums
 from .features import Features, Ids, Integers, Members, Texts, beside, namespace
 from .table import Table
+
+Places = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class UnionFeatures(Features):
     ids: Ids
     pool_names: Annotated[list[str], Texts("names")]
     members: Annotated[list[Features], Members(names="names")]  # in the order chosen
-    which: Annotated[NDArray[np.intp], Integers(below="members")]  # the pool of each atom
+    which: Annotated[Places, Integers(below="members")]  # the pool of each atom
 
     def inconsistency(self, n_columns_in: int) -> str | None:
         sizes = [member.ids.size for member in self.members]
@@ -44,29 +45,28 @@ class UnionFeatures(Features):
         return all(member.allows_nan for member in self.members)
 
     @property
-    def widths(self) -> NDArray[np.intp]:
+    def widths(self) -> Places:
         side_by_side = np.concatenate([member.widths for member in self.members])
         return side_by_side[_side_by_side(self.which)]
 
     def columns(self, X: Any) -> Any:
-        found = [dense(member.columns(X)) for member in self.members]
-        xp = namespace(found[0])
-        return xp.concat(found, axis=1)[:, beside(X, self.order)]
+        columns = [dense(member.columns(X)) for member in self.members]
+        return namespace(columns[0]).concat(columns, axis=1)[:, beside(X, self._order)]
 
     def scratch(self, n_columns_in: int) -> int:
         return max(member.scratch(n_columns_in) for member in self.members) + 8 * self.n_columns
 
-    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
+    def parts(self, places: Places) -> Iterator[tuple[str, dict[str, Any]]]:
         side_by_side = places[np.argsort(np.repeat(self.which, self.widths), kind="stable")]
         stops = np.cumsum([member.n_columns for member in self.members])[:-1]
         for member, own in zip(self.members, np.split(side_by_side, stops), strict=True):
             yield from member.parts(own)
 
     @property
-    def input_columns(self) -> NDArray[np.intp] | None:
-        found = [member.input_columns for member in self.members]
-        own = [columns for columns in found if columns is not None]
-        return np.concatenate(own)[self.order] if len(own) == len(found) else None
+    def input_columns(self) -> Places | None:
+        columns = [member.input_columns for member in self.members]
+        known = [some for some in columns if some is not None]
+        return np.concatenate(known)[self._order] if len(known) == len(columns) else None
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         names = [
@@ -74,11 +74,11 @@ class UnionFeatures(Features):
             for pool_name, member in zip(self.pool_names, self.members, strict=True)
             for name in member.names(input_names)
         ]
-        return [names[place] for place in self.order]
+        return [names[place] for place in self._order]
 
     def atom_names(self, input_names: Sequence[str]) -> list[str]:
-        own = [iter(member.atom_names(input_names)) for member in self.members]
-        return [f"{self.pool_names[number]}: {next(own[number])}" for number in self.which]
+        names = [iter(member.atom_names(input_names)) for member in self.members]
+        return [f"{self.pool_names[number]}: {next(names[number])}" for number in self.which]
 
     def reads(self, n_columns_in: int) -> sp.csr_array | None:
         sizes = [member.ids.size for member in self.members]
@@ -87,9 +87,9 @@ class UnionFeatures(Features):
 
     def shares(self, n_columns_in: int) -> sp.csr_array:
         shares = [member.shares(n_columns_in) for member in self.members]
-        return sp.vstack(shares, format="csr")[self.order]
+        return sp.vstack(shares, format="csr")[self._order]
 
-    def take(self, places: NDArray[np.intp]) -> UnionFeatures:
+    def take(self, places: Places) -> UnionFeatures:
         which = self.which[places]
         of_members = np.cumsum([0, *(member.ids.size for member in self.members)])
         own = (_side_by_side(self.which) - of_members[self.which])[places]
@@ -97,26 +97,24 @@ class UnionFeatures(Features):
         members = [member.take(some) for member, some in zip(self.members, of_each, strict=True)]
         return UnionFeatures(self.ids[places], self.pool_names, members, which)
 
-    def renumbered(self, places: NDArray[np.intp]) -> UnionFeatures:
+    def renumbered(self, places: Places) -> UnionFeatures:
         members = [member.renumbered(places) for member in self.members]
         return replace(self, members=members)
 
     @property
-    def order(self) -> NDArray[np.intp]:
+    def _order(self) -> Places:
         """Where each column stands when the pools' columns stand side by side."""
         return _side_by_side(np.repeat(self.which, self.widths))
 
 
-def _side_by_side(which: NDArray[np.intp]) -> NDArray[np.intp]:
+def _side_by_side(which: Places) -> Places:
     """Return where each item stands when those of each pool stand together, in order."""
     places = np.empty(which.size, dtype=np.intp)
     places[np.argsort(which, kind="stable")] = np.arange(which.size)
     return places
 
 
-def _of_each(
-    items: NDArray[np.intp], which: NDArray[np.intp], n_pools: int
-) -> list[NDArray[np.intp]]:
+def _of_each(items: Places, which: Places, n_pools: int) -> list[Places]:
     """Return the items of each pool, in order; ``which`` tells the pool of each."""
     order = np.argsort(which, kind="stable")
     return np.split(items[order], np.searchsorted(which[order], np.arange(1, n_pools)))
@@ -155,6 +153,8 @@ class Union(Pool, _BaseComposition):
     their pool, such as ``stumps: x3 ≤ 2.45``. NaN is allowed where every pool allows it.
     """
 
+    published: ClassVar[dict[str, Any]] = {"costs": None}
+
     def __init__(self, pools: list[Any], costs: list[float] | None = None):
         self.pools = pools
         self.costs = costs
@@ -170,7 +170,12 @@ class Union(Pool, _BaseComposition):
     @property
     def _members(self) -> list[tuple[str, Pool]]:
         """The pools by name; none where ``fit`` refuses ``pools``."""
-        return self._with_names() if self._are_pools() else []
+        given = self.pools if isinstance(self.pools, (list, tuple)) else []
+        entries = [entry if isinstance(entry, tuple) else ("", entry) for entry in given]
+        if not all(map(_is_pair, entries)):
+            return []
+        names = [name for name, _ in entries if name]
+        return _with_names(entries) if len(set(names)) == len(names) else []
 
     @_members.setter
     def _members(self, named: list[tuple[str, Pool]]) -> None:
@@ -181,22 +186,7 @@ class Union(Pool, _BaseComposition):
         members = self._members
         return bool(members) and all(pool.allows_nan for _, pool in members)
 
-    @property
-    def slow_columns(self) -> bool:
-        return any(pool.slow_columns for pool in self.pools_)
-
-    def as_published(self) -> Self:
-        named = [(name, pool.as_published()) for name, pool in self._named()]
-        return clone(self).set_params(pools=named, costs=None)
-
     def learn(self, table: Table, centred: bool) -> None:
-        self.pools_ = [pool.fit(table, centred=centred) for pool in self._new_pools()]
-        self.starts_ = np.cumsum([0, *(pool.n_atoms_ for pool in self.pools_)])
-        self.n_atoms_ = int(self.starts_[-1])
-        self._join_types()
-
-    def _new_pools(self) -> list[Pool]:
-        """Set names and costs; return the pools, unfitted."""
         named = self._named()
         costs = [1.0] * len(named) if self.costs is None else self.costs
         if not isinstance(costs, (list, tuple, np.ndarray)) or len(costs) != len(named):
@@ -206,10 +196,35 @@ class Union(Pool, _BaseComposition):
             )
         self.costs_ = [positive("costs", cost, "Union") for cost in costs]
         self.names_ = [name for name, _ in named]
-        return [self._new_pool(pool) for _, pool in named]
+        pools = [self._new_pool(pool) for _, pool in named]
+        self.pools_ = [pool.fit(table, centred=centred) for pool in pools]
+        sizes = [pool.n_atoms_ for pool in self.pools_]
+        self.starts_ = np.cumsum([0, *sizes])
+        self.n_atoms_ = int(self.starts_[-1])
+        self.usable_ = self._joined("usable_", True)
+        told = [pool.edges_ for pool in self.pools_]
+        if any(edges is not None for edges in told):
+            edges = (np.arange(n + 1) if e is None else e for e, n in zip(told, sizes, strict=True))
+            self.edges_ = np.cumsum([0, *np.concatenate([np.diff(own) for own in edges])])
+        divisors = self._joined("divisors_", 1.0)
+        self.divisors_ = np.repeat(self.costs_, sizes) * (1.0 if divisors is None else divisors)
+        self.slow_columns = any(pool.slow_columns for pool in self.pools_)
+        self._join_types()
 
     def _new_pool(self, pool: Pool) -> Pool:
         return clone(pool)
+
+    def _joined(self, name: str, otherwise: Any) -> NDArray[Any] | None:
+        """Return what each pool says of its atoms; None where none says anything."""
+        told = [getattr(pool, name) for pool in self.pools_]
+        if all(values is None for values in told):
+            return None
+        return np.concatenate(
+            [
+                np.full(pool.n_atoms_, otherwise) if values is None else values
+                for pool, values in zip(self.pools_, told, strict=True)
+            ]
+        )
 
     def widen(self) -> Self:
         for pool in self.pools_:
@@ -219,158 +234,93 @@ class Union(Pool, _BaseComposition):
 
     def _join_types(self) -> None:
         self.dtype_ = np.result_type(*(pool.dtype_ for pool in self.pools_))
-        self.sums_dtype_ = np.result_type(*(pool.sums_dtype_ for pool in self.pools_))
-
-    def prepare(self, rows: Floats) -> list[Any]:
-        return [pool.prepare(rows) for pool in self.pools_]
-
-    @property
-    def choosable(self) -> NDArray[np.bool_] | None:
-        return self._joined([pool.choosable for pool in self.pools_], True)
-
-    @property
-    def coarseness(self) -> NDArray[np.float64] | None:
-        return self._joined([pool.coarseness for pool in self.pools_], 0.0)
-
-    @property
-    def divisors(self) -> NDArray[np.float64]:
-        return np.concatenate(
-            [
-                np.full(pool.n_atoms_, cost) * (1.0 if pool.divisors is None else pool.divisors)
-                for pool, cost in zip(self.pools_, self.costs_, strict=True)
-            ]
-        )
-
-    def cut(self, data: list[Any]) -> NDArray[np.floating] | None:
-        own = [pool.cut(part) for pool, part in zip(self.pools_, data, strict=True)]
-        return self._joined(own, 0.0)
-
-    def starts(self, part: slice) -> NDArray[np.intp]:
-        number, own = self._own(part)
-        return self.pools_[number].starts(own)
+        # The coarsest tells which scores are tied.
+        self.sums_dtype_ = min((pool.sums_dtype_ for pool in self.pools_), key=lambda d: d.itemsize)
 
     def reads(self, n_columns_in: int) -> sp.csr_array | None:
-        check_is_fitted(self)
         sizes = [pool.n_atoms_ for pool in self.pools_]
         return _stacked([pool.reads(n_columns_in) for pool in self.pools_], sizes)
 
-    @property
-    def rounding(self) -> float:
-        return max(pool.rounding for pool in self.pools_)
-
     def parts(self, n_classes: int) -> list[slice]:
-        check_is_fitted(self)
         return [
-            slice(int(start) + part.start, int(start) + part.stop)
-            for start, pool in zip(self.starts_, self.pools_, strict=False)
+            slice(start + part.start, start + part.stop)
+            for start, pool in zip(self.starts_.tolist(), self.pools_, strict=False)
             for part in pool.parts(n_classes)
         ]
 
     def encode(self, X: Any, rows: slice) -> list[Any]:
-        check_is_fitted(self)
         return [pool.encode(X, rows) for pool in self.pools_]
 
+    def prepare(self, rows: Floats) -> list[Any]:
+        return [pool.prepare(rows) for pool in self.pools_]
+
     def stats(
-        self,
-        data: list[Any],
-        rows: list[Any],
-        part: slice,
-        out: NDArray[np.float64] | None = None,
-        squares: bool = False,
+        self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the statistic of the one pool that the part belongs to."""
         number, own = self._own(part)
         return self.pools_[number].stats(data[number], rows[number], own, out, squares)
 
-    def correlations(self, stats: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
+    def correlations(self, stats: Sums, part: slice) -> Sums:
         number, own = self._own(part)
         return self.pools_[number].correlations(stats, own)
 
-    def moments(
-        self, stats: NDArray[np.float64], part: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
         number, own = self._own(part)
         return self.pools_[number].moments(stats, own)
 
     def columns(self, data: list[Any], atom: int) -> Floats:
-        number, own = self.member(atom)
+        number, own = self._member(atom)
         return self.pools_[number].columns(data[number], own)
 
     def scales(self, atom: int) -> NDArray[np.float64]:
-        number, own = self.member(atom)
+        number, own = self._member(atom)
         return self.pools_[number].scales(own)
 
     def features(self, atoms: Atoms) -> UnionFeatures:
-        check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
         which = np.searchsorted(self.starts_, ids, side="right") - 1
         of_each = _of_each(ids - self.starts_[which], which, len(self.pools_))
         members = [pool.features(own) for pool, own in zip(self.pools_, of_each, strict=True)]
         return UnionFeatures(ids, self.names_, members, which)
 
-    def member(self, atom: int) -> tuple[int, int]:
+    def _member(self, atom: int) -> tuple[int, int]:
         """Return the number of the atom's pool and its id there."""
-        check_is_fitted(self)
         number = int(np.searchsorted(self.starts_, atom, side="right")) - 1
         return number, int(atom - self.starts_[number])
 
-    def _joined(self, own: list[NDArray[Any] | None], otherwise: Any) -> NDArray[Any] | None:
-        """Return what each pool says of its atoms; None where none says anything."""
-        if all(values is None for values in own):
-            return None
-        return np.concatenate(
-            [
-                np.full(pool.n_atoms_, otherwise) if values is None else values
-                for pool, values in zip(self.pools_, own, strict=True)
-            ]
-        )
-
     def _own(self, part: slice) -> tuple[int, slice]:
-        number, start = self.member(part.start)
+        """Return the number of a part's pool and the part there."""
+        number, start = self._member(part.start)
         return number, slice(start, start + part.stop - part.start)
 
     def _named(self) -> list[tuple[str, Pool]]:
         """Return the pools with names that are unlike; raise where they cannot be."""
-        if not self._are_pools():
+        if not (named := self._members):
             raise ValueError(
                 f"pools={self.pools!r} is not valid for Union: it takes a list of pools, or of "
                 "(name, pool) with unlike names, at least one."
             )
-        named = self._with_names()
         self._validate_names([name for name, _ in named])
         return named
 
-    def _entries(self) -> list[Any]:
-        """Return what was given as (name, pool), with empty names for pools without."""
-        entries = self.pools if isinstance(self.pools, (list, tuple)) else []
-        return [entry if isinstance(entry, tuple) else ("", entry) for entry in entries]
 
-    def _are_pools(self) -> bool:
-        """Return whether ``pools`` has pools, and no name twice."""
-        entries = self._entries()
-        given = [name for name, *_ in entries if name]
-        return (
-            bool(entries)
-            and len(set(given)) == len(given)
-            and all(
-                len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], Pool)
-                for entry in entries
-            )
-        )
+def _is_pair(entry: Any) -> bool:
+    """Return whether an entry is a name and a pool."""
+    return len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], Pool)
 
-    def _with_names(self) -> list[tuple[str, Pool]]:
-        """Return the pools, those without a name with one that is unlike all others."""
-        entries = self._entries()
-        kinds = Counter(type(pool).__name__.lower() for name, pool in entries if not name)
-        taken = {name for name, _ in entries if name}
-        numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
-        unlike = []
-        for name, pool in entries:
-            kind = type(pool).__name__.lower()
-            own = name or kind
-            if not name and (kinds[kind] > 1 or kind in taken):
-                numbered = (f"{kind}{number}" for number in numbers[kind])
-                own = next(candidate for candidate in numbered if candidate not in taken)
-            taken.add(own)
-            unlike.append((own, pool))
-        return unlike
+
+def _with_names(entries: list[tuple[str, Pool]]) -> list[tuple[str, Pool]]:
+    """Return the pools, those without a name with one that is unlike all others."""
+    kinds = Counter(type(pool).__name__.lower() for name, pool in entries if not name)
+    known = {name for name, _ in entries if name}
+    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+    named = []
+    for name, pool in entries:
+        kind = type(pool).__name__.lower()
+        if not name and (kinds[kind] > 1 or kind in known):
+            numbered = (f"{kind}{number}" for number in numbers[kind])
+            name = next(candidate for candidate in numbered if candidate not in known)
+        known.add(name or kind)
+        named.append((name or kind, pool))
+    return named

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..losses import Loss
-from ..pools import Pool
-from ..pools.base import out_of_range
+from ..pools.base import Pool, out_of_range, rounding_of
 from ..pools.templates import Templates
 from ..pools.union import Union
 from ..rows import ByAtom, Rows, Totals
@@ -68,8 +67,8 @@ class ActiveAtoms:
         self.tol = tol
         self.max_iter = max_iter
         self.held = HeldColumns(rows)
-        self._prices = np.ones(pool.n_atoms_) if pool.divisors is None else pool.divisors
-        self._open = np.ones(pool.n_atoms_, bool) if pool.choosable is None else pool.choosable
+        self._prices = np.ones(pool.n_atoms_) if pool.divisors_ is None else pool.divisors_
+        self._open = np.ones(pool.n_atoms_, bool) if pool.usable_ is None else pool.usable_
         self._curvature = FIRST_CURVATURE
         self._beyond = np.zeros(pool.n_atoms_)
         for block in rows.blocks:
@@ -198,7 +197,7 @@ class ActiveAtoms:
         """
         total = self.rows.total_weight
         sizes = np.sum([np.abs(block).sum(axis=1) for block in point.residuals], axis=0)
-        unsure = self.rows.pool.rounding * (duals + self._dual_of(sizes / total))
+        unsure = rounding_of(self.rows.pool) * (duals + self._dual_of(sizes / total))
         if self._steps.any():
             squares = np.sum([np.square(block).sum(axis=1) for block in point.residuals], axis=0)
             spread = self._dual_of(np.sqrt(squares / 12.0) / total)

@@ -16,10 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import pandas_for
 from ..dataset import Sample, checked_sample
-from ..model_path import ModelPath, fitted_attributes
-from ..path import StopReason
-from ..pools import Features, Pool
-from ..pools.by_name import new_pool
+from ..model import ModelPath, fitted_attributes
+from ..path import Path, StopReason, round_of
+from ..pools import new_pool
+from ..pools.base import Pool
+from ..pools.features import Features
 from ..predictor import Predictor
 from ..progress import RoundsBar, progress_bars
 from ..solvers import Status
@@ -45,8 +46,11 @@ class RivalStep:
 
     @property
     def W(self) -> Matrix:
-        """The weights, (k, intercept + columns)."""
-        return self.weights() if callable(self.weights) else self.weights
+        """The weights, (k, intercept + columns), row by row as a file has them.
+
+        In another order the products with rows would round differently.
+        """
+        return np.ascontiguousarray(self.weights() if callable(self.weights) else self.weights)
 
     @property
     def cost(self) -> float:
@@ -86,6 +90,38 @@ class RivalPath(ModelPath):
     def copy(self) -> RivalPath:
         """Return the path: nothing extends it."""
         return self
+
+    def as_rounds(self) -> Path:
+        """Return the steps as rounds, which a file holds; it leaves out what only a rival tells."""
+        start, *rounds = (round_of(step, step.iterations) for step in self)
+        return Path(
+            self.features,
+            self.intercept,
+            start,
+            self.centers,
+            self.scales,
+            rounds,
+            stop_reason=StopReason(self.stop_reason),
+            input_names=self.input_names,
+            n_atoms=self.n_atoms,
+        )
+
+    @classmethod
+    def of_rounds(cls, path: Path) -> RivalPath:
+        """Return the path of which a file holds the rounds."""
+        return cls(
+            path.features,
+            path.intercept,
+            path.centers,
+            path.scales,
+            tuple(
+                RivalStep(one.atoms, one.W, one.loss, one.seconds, one.status.iterations, {})
+                for one in (path.start, *path.rounds)
+            ),
+            str(path.stop_reason),
+            tuple(path.input_names),
+            path.n_atoms,
+        )
 
     def step(self, t: int) -> RivalStep:
         """Return the last step of at most ``t`` features: the first has none."""
@@ -168,6 +204,7 @@ class Rival(Predictor):
 
     _engine: ClassVar[type[Engine]]
 
+    _path_of = RivalPath.of_rounds  # of a file
     path_: RivalPath
     fit_intercept: bool
     verbose: int

@@ -8,7 +8,7 @@ which add over the classes of S, J falls against constants alone by the *gain* o
     sum over sides of Z_S^2 / W_S  -  sum over c in S of Z_c^2 / W_c
     = T_S split  +  Z_S^2 / T_S  -  sum over c in S of Z_c^2 / W_c,
 
-with T_S the weight of both sides; only ``split`` depends on the stump (``kernels.sharing``).
+with T_S the weight of both sides; only ``split`` depends on the stump (``kernels.rivals``).
 A class alone gains at least nothing: no round is better without a stump.
 """
 
@@ -121,7 +121,7 @@ def best_shared(sums: Sums, search: str) -> Shared:
 
 def _first_atom(sums: Sums, classes: tuple[int, ...], least: float) -> int:
     """Return the lowest atom with which the set gains at least that."""
-    from ..kernels.sharing import first_above
+    from ..kernels.rivals import first_above
 
     totals = sums.sets(np.isin(np.arange(sums.weight.size), classes)[None])
     total, mean, floor, constant = (float(numbers[0]) for numbers in totals)
@@ -139,7 +139,7 @@ def _first_atom(sums: Sums, classes: tuple[int, ...], least: float) -> int:
 
 def exhaustive(sums: Sums) -> list[ClassSet]:
     """Return all sets of at least one class, those of fewer classes first."""
-    from ..kernels.sharing import best_of_every_set
+    from ..kernels.rivals import best_of_every_set
 
     k = sums.weight.size
     members, order = _all_sets(k)
@@ -190,7 +190,7 @@ class _Forward:
     """
 
     def __init__(self, sums: Sums):
-        from ..kernels.sharing import CHUNK, best_alone
+        from ..kernels.rivals import CHUNK, best_alone
 
         self.sums = sums
         self.classes: list[int] = []  # of the set
@@ -217,7 +217,7 @@ class _Forward:
 
     def grow(self) -> ClassSet:
         """Add the class that then gains most; return the set."""
-        from ..kernels.sharing import add_class
+        from ..kernels.rivals import add_class
 
         others = np.flatnonzero(~self._members)
         gains = self._gains_with(others) if self.classes else self._alone.max(axis=1)
@@ -246,7 +246,7 @@ class _Forward:
         self, others: NDArray[np.intp], totals: SetTotals, wanted: NDArray[np.bool_]
     ) -> Vector:
         """Return the best gain of the wanted chunks, (others, chunks), for each class."""
-        from ..kernels.sharing import best_with_each
+        from ..kernels.rivals import best_with_each
 
         best, out = np.zeros((2, others.size))
         for (_, w, s), chunks, (set_w, set_s) in self._parts:

@@ -9,13 +9,12 @@ from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..losses import Labels
 from ..path import StopReason
-from ..pools import Pool, Stumps
+from ..pools.base import Pool
+from ..pools.stumps import Stumps
 from ..rows import ByAtom, Rows, Totals
 from ..shard import RESIDUAL
 from .base import Engine, Matrix, Rival, RivalStep, Vector
@@ -309,5 +308,6 @@ class JointBoostClassifier(Rival):
     def _new_pool(self) -> Pool:
         return Stumps(max_bins=self.max_bins, scale="none")
 
-    def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        return scores if scores.shape[1] == 2 else log_expit(2.0 * scores)
+    @property
+    def _sigmoid_slope(self) -> float | None:
+        return None if self.classes_.size == 2 else 2.0

@@ -15,7 +15,7 @@ from ..classifier import ShareBoostClassifier
 from ..losses import LogisticLoss
 from ..path import StopReason
 from ..penalties import Frobenius
-from ..pools import Pool
+from ..pools.base import Pool
 from ..rows import Rows
 from ..solvers import Refit, Status
 from .active_atoms import ActiveAtoms, Minimum

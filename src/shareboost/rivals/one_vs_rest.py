@@ -8,8 +8,6 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import log_expit
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..algorithm import Run, Stopping
@@ -17,7 +15,7 @@ from ..classifier import ShareBoostClassifier
 from ..losses import BinaryLogisticLoss, Labels
 from ..path import Round, StopReason
 from ..penalties import PENALTIES, Penalty
-from ..pools import Pool
+from ..pools.base import Pool, rounding_of
 from ..rows import Rows
 from ..selection.pricing import Terms
 from ..selection.rules import Choice, Selector, tied_with_best
@@ -126,7 +124,7 @@ class OvrPath(Engine):
             self.stop_reason = StopReason.NO_GAIN if gainless else StopReason.EXHAUSTED
             return None
         if self.rival.spend == "largest":
-            q = int(tied_with_best(scores, self.pool.rounding)[0])
+            q = int(tied_with_best(scores, rounding_of(self.pool))[0])
         else:
             after = np.roll(np.arange(self.n_classes), -1 - step.details["class"])
             q = int(after[scores[after] > -np.inf][0])
@@ -280,6 +278,6 @@ class OneVsRestGreedyClassifier(Rival):
         self.class_weight = class_weight
         self.verbose = verbose
 
-    def _logits(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithms of the sigmoids."""
-        return log_expit(scores)
+    @property
+    def _sigmoid_slope(self) -> float:
+        return 1.0

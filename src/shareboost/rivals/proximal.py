@@ -81,7 +81,7 @@ class Linf:
         The projection shrinks all magnitudes by one threshold, so the weights are clipped to
         it: those that are clipped are equal to the last bit.
         """
-        from ..kernels.balls import clip_groups, l1_thresholds
+        from ..kernels.rivals import clip_groups, l1_thresholds
 
         clipped = weights.copy()
         edges = np.append(starts, len(weights)) * weights.shape[1]

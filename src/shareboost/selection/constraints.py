@@ -13,8 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..pools import Columns, Features, Groups, Pool
-from ..pools.groups import columns_by_group, group_labels
+from ..pools.base import Pool
+from ..pools.columns import Columns
+from ..pools.features import Features
+from ..pools.groups import Groups, columns_by_group, group_labels
 from .pricing import ROUNDING, Terms
 
 # How groups are chosen: whole, by the sum or the mean of their columns' scores, or column
@@ -93,8 +95,8 @@ class Wishes:
         """Raise where nothing could be chosen."""
         costs = terms.costs(())
         may = np.ones(pool.n_atoms_, dtype=bool)
-        if pool.choosable is not None:
-            may &= pool.choosable
+        if pool.usable_ is not None:
+            may &= pool.usable_
         any_varies = may.any()
         may[terms.forbidden] = False
         if any_varies and not may.any():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Array, namespace
 from ..path import StopReason
-from ..pools.base import out_of_range
+from ..pools.base import out_of_range, rounding_of
 from ..rows import ByAtom, Rows, Totals, may_overflow
 from ..shard import CURVATURE, RESIDUAL, WEIGHT
 from .second_order import SecondOrder, by_class, shared
@@ -108,7 +108,7 @@ class Selector:
         if not allowed.any():
             return []
         shares = self.terms.counted(chosen, allowed)
-        if (divisors := self.rows.pool.divisors) is not None:
+        if (divisors := self.rows.pool.divisors_) is not None:
             shares = shares * divisors
         worth = np.where(allowed, scores.gains / shares, -np.inf)
         self._check_finite(worth)
@@ -122,7 +122,7 @@ class Selector:
         elif self.rule == "orthogonal":
             worth = self._orthogonal(refit, scores, worth, shares)
             self._check_finite(worth)
-        first = tied_with_best(worth, self.rows.pool.rounding)[:1]
+        first = tied_with_best(worth, rounding_of(self.rows.pool))[:1]
         if not first.size:
             return []
         worth[first] = np.inf
@@ -152,8 +152,8 @@ class Selector:
         """Return which atoms may still be chosen, whatever they cost."""
         pool = self.rows.pool
         mask = np.ones(pool.n_atoms_, dtype=bool)
-        if pool.choosable is not None:
-            mask &= pool.choosable
+        if pool.usable_ is not None:
+            mask &= pool.usable_
         mask[self.terms.forbidden] = False
         mask[list(chosen)] = False
         return mask
@@ -197,7 +197,7 @@ class Selector:
 
         With a penalty the gradient of a copy of a chosen column is not zero.
         """
-        while (best := tied_with_best(worth, self.rows.pool.rounding)[:1]).size:
+        while (best := tied_with_best(worth, rounding_of(self.rows.pool))[:1]).size:
             atom = int(best[0])
             if not shared(self.rows, refit, W, atom).spans(atom):
                 break
@@ -258,7 +258,7 @@ def part_gains(
     xp = namespace(g)
     mean = means.get(part.start, 0.0)
     size = second + mean**2 * totals.curvatures[:, None]
-    h = xp.maximum(size - 2.0 * mean * first, pool.rounding * size)
+    h = xp.maximum(size - 2.0 * mean * first, rounding_of(pool) * size)
     curved = h > 0.0
     gains = xp.where(curved, g**2, 0.0) / xp.where(curved, h, 1.0)
     return by_atom(abs(g).sum(axis=0), part), by_atom(gains.sum(axis=0), part)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..arrays import numbers
+
 if TYPE_CHECKING:
     from .objective import Evaluation, Objective, Vector
 
@@ -53,7 +55,6 @@ def _step(objective: Objective, radius: float, max_products: int) -> _Step:
     The numbers that decide are taken from inner products of the vectors before a step, all
     fetched at once, so that from a device there is one wait a product.
     """
-    numbers = objective.rows.backend.numbers
     gradient = objective.start.gradient
     place, curved_place = 0.0 * gradient, 0.0 * gradient
     remainder = -gradient

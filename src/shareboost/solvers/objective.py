@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ..arrays import Array, Scalar
+from ..arrays import Array, Scalar, numbers
 
 if TYPE_CHECKING:
     from ..losses import Loss
@@ -162,7 +162,7 @@ class Objective:
         gradient: Array,
         products: Products = nothing,
     ) -> Evaluation:
-        norms = self.rows.backend.sums_over(self.rows.segments, abs(gradient).sum(axis=0))
+        norms = self.rows.segments.sums(abs(gradient).sum(axis=0))
         reached = norms.max() if len(norms) else 0.0
         return evaluation(self.rows, W, z, (loss, value, reached), self._into_z(gradient), products)
 
@@ -186,7 +186,7 @@ def evaluation(
 ) -> Evaluation:
     """Return what was found, ``(loss, value, reached)``, with its numbers fetched."""
     wanted = [*found, gradient @ gradient, *products(gradient)]
-    loss, value, reached, squared, *others = rows.backend.numbers(wanted)
+    loss, value, reached, squared, *others = numbers(wanted)
     return Evaluation(
         W, z, loss, value, gradient, reached, noise(rows, value), squared, tuple(others)
     )

@@ -11,7 +11,7 @@ from cluster_parity import as_local, assert_alike, spread
 from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier, load_model
-from shareboost.io.saved_run import SavedRun
+from shareboost.io.checkpoint import Checkpoint
 from shareboost.path import StopReason
 from shareboost.pools import Templates
 
@@ -139,7 +139,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(
 ):
     X, y = map(spread, three)
     clf = new(2, checkpoint=tmp_path / "run", validation_fraction=0.2, random_state=0)
-    save = SavedRun.save
+    save = Checkpoint.save
 
     def save_and_cut(self, path):
         save(self, path)
@@ -149,7 +149,7 @@ def test_an_interrupted_run_goes_on_to_the_same_end(
     with refitting(mode):
         whole = clone(clf).set_params(checkpoint=None).fit(X, y)
         with monkeypatch.context() as patched:
-            patched.setattr(SavedRun, "save", save_and_cut)
+            patched.setattr(Checkpoint, "save", save_and_cut)
             with pytest.raises(CutError):
                 clf.fit(X, y)
         clf.fit(X, y)

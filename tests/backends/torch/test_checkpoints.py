@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.io.saved_run import SavedRun
+from shareboost.io.checkpoint import Checkpoint
 from shareboost.pools import Pieces, Stumps, Templates
 
 torch = pytest.importorskip("torch")
@@ -40,7 +40,7 @@ def cut_after(monkeypatch):
     """A function that fits until so many rounds are on disk."""
 
     def cut(n_rounds, clf, X, y):
-        save = SavedRun.save
+        save = Checkpoint.save
 
         def save_and_cut(self, path):
             save(self, path)
@@ -48,7 +48,7 @@ def cut_after(monkeypatch):
                 raise CutError
 
         with monkeypatch.context() as patch:
-            patch.setattr(SavedRun, "save", save_and_cut)
+            patch.setattr(Checkpoint, "save", save_and_cut)
             with pytest.raises(CutError):
                 clf.fit(X, y)
 
@@ -83,7 +83,7 @@ def test_a_run_that_was_cut_goes_on_and_ends_alike(name, kind, device, data, pat
 
 def test_an_interrupted_fit_leaves_its_rounds(device, data, path, monkeypatch):
     X, y = data
-    save = SavedRun.save
+    save = Checkpoint.save
 
     def interrupt(self, path):
         save(self, path)
@@ -92,7 +92,7 @@ def test_an_interrupted_fit_leaves_its_rounds(device, data, path, monkeypatch):
 
     clf = classifier("stumps", device=device, checkpoint=path)
     with monkeypatch.context() as patch:
-        patch.setattr(SavedRun, "save", interrupt)
+        patch.setattr(Checkpoint, "save", interrupt)
         with pytest.raises(KeyboardInterrupt):
             clf.fit(X, y)
     assert clf.selected_.size == 3

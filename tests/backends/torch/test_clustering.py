@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 
 torch = pytest.importorskip("torch")
 
-from shareboost.backends.torch.clustering import lloyd  # noqa: E402
+from shareboost.backends.torch.kernels import lloyd  # noqa: E402
 
 
 @pytest.fixture(scope="module")

@@ -19,6 +19,7 @@ from sklearn.base import clone
 
 torch = pytest.importorskip("torch")
 
+from shareboost.arrays import to_float64  # noqa: E402
 from shareboost.backends.torch import TorchBackend  # noqa: E402
 
 
@@ -30,7 +31,7 @@ def data():
 @pytest.fixture
 def backend(device):
     backend = TorchBackend(torch.device(device))
-    with backend.settled():
+    with backend.deterministic():
         yield backend
 
 
@@ -67,7 +68,7 @@ def by_part(form, backend, X, rows, edges, squares=False):
             block = form.encode(X, slice(a, b))
             found = form.stats(block, form.prepare(rows[:, a:b]), part, stats, squares)
             assert stats is None or found is stats
-            stats = backend.wide(found)
+            stats = to_float64(found)
         yield part, stats
 
 
@@ -107,7 +108,7 @@ def test_statistics_are_sums_over_explicit_columns(name, dtype, edges, centred, 
 
     V = weight * np.random.default_rng(1).uniform(0.01, 0.25, size=(10, 120))
     first, second = all_moments(form, backend, rows, V, edges)
-    choosable = columns_of(form, form.choosable)
+    choosable = columns_of(form, form.usable_)
     if centred:
         mean = all_moments(form, backend, rows, weight[None], edges)[0] / weight.sum()
         second += mean**2 * V.sum(axis=1, keepdims=True) - 2 * mean * first
@@ -130,7 +131,7 @@ def test_a_form_has_the_atoms_of_its_pool_with_their_explicit_columns(name, dtyp
     assert form.dtype_ == pool.dtype_
     every = range(form.n_atoms_)
     assert form.features(every).atom_names(inputs) == pool.features(every).atom_names(inputs)
-    for mine, theirs in ((form.choosable, pool.choosable), (form.divisors, pool.divisors)):
+    for mine, theirs in ((form.usable_, pool.usable_), (form.divisors_, pool.divisors_)):
         assert (mine is None) == (theirs is None)
         assert mine is None or np.array_equal(mine, theirs)
 
@@ -167,7 +168,7 @@ def test_many_parts_cover_every_atom_once_and_give_what_few_give(name, backend, 
     V = np.abs(R)
     few = all_correlations(form, backend, rows, R, [0, 120])
     few_moments = all_moments(form, backend, rows, V, [0, 120])
-    for module in ("stumps", "products", "pieces"):
+    for module in ("columns", "pieces", "stumps"):
         monkeypatch.setattr(f"shareboost.backends.torch.{module}.PART_BYTES", 1 << 15)
     parts = form.parts(10)
     if name in ("stumps", "products", "pieces", "union"):

@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 torch = pytest.importorskip("torch")
 
+from shareboost.arrays import to_float64  # noqa: E402
 from shareboost.backends import NUMPY  # noqa: E402
 from shareboost.backends.torch import TorchBackend  # noqa: E402
 from shareboost.losses import LogisticLoss  # noqa: E402
@@ -25,7 +26,7 @@ def data():
 @pytest.fixture
 def backend(device):
     backend = TorchBackend(torch.device(device))
-    with backend.settled():
+    with backend.deterministic():
         yield backend
 
 
@@ -33,7 +34,7 @@ def statistic(backend, form, X, rows, part, squares):
     """That of one block in NumPy, by the form, for a part of the plain pool."""
     block = form.encode(X, slice(0, X.shape[0]))
     found = form.stats(block, form.prepare(backend.asarray(rows)), part, None, squares)
-    return backend.numpy(backend.wide(found))
+    return backend.numpy(to_float64(found))
 
 
 def scored(pool, stats, part, squares):
@@ -75,7 +76,7 @@ def test_a_form_computes_what_its_pool_computes(name, dtype, centred, backend, d
             prepared = form.prepare(backend.asarray(rows[:, some]))
             stats = form.stats(form.encode(there, some), prepared, part, stats, squares)
         assert_alike(
-            backend.numpy(backend.wide(stats)),
+            backend.numpy(to_float64(stats)),
             statistic(backend, form, there, rows, part, squares),
         )
         found = form.moments(stats, part) if squares else (form.correlations(stats, part),)
@@ -167,7 +168,7 @@ def test_unions_of_unions_have_the_forms_of_all_members(backend, data):
     inner = Union([Stumps(), Columns()], costs=[1.0, 2.0])
     pool = Union([Columns("maxabs"), inner]).fit(X, weight)
     form = backend.form(pool)
-    assert np.array_equal(form.divisors, pool.divisors)
+    assert np.array_equal(form.divisors_, pool.divisors_)
     for part in pool.parts(10):
         found = statistic(backend, form, backend.rows(X), R, part, False)
         assert_alike(found, statistic(NUMPY, pool, X, R, part, False))
@@ -215,7 +216,7 @@ def test_rows_of_a_device_evaluate_and_prepare_as_those_in_numpy(name, intercept
                 truth = pool.stats(block.data, getattr(block, prepared), part, None, squares)
                 own = getattr(its_block, prepared)
                 stats = theirs.pool.stats(its_block.data, own, part, None, squares)
-                here = backend.numpy(backend.wide(stats))
+                here = backend.numpy(to_float64(stats))
                 for left, right in zip(
                     scored(pool, here, part, squares),
                     scored(pool, truth, part, squares),

@@ -256,7 +256,7 @@ def test_many_rows_are_summed_alike(pool, dtype, device, many_rows):
 def test_more_products_than_are_scored_at_a_time_are_told_apart(name, device, data, monkeypatch):
     """All at a time while the pool is fitted, and some at a time for ten classes."""
     X, y = data
-    monkeypatch.setattr("shareboost.backends.torch.products.PART_BYTES", 8 * 64 * 70)
+    monkeypatch.setattr("shareboost.backends.torch.columns.PART_BYTES", 8 * 64 * 70)
     for rule in ("gradient", "newton"):
         assert_parity(device, X, y, pool=POOLS_TO_TEST[name], rule=rule, n_features=4)
 

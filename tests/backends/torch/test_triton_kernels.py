@@ -10,7 +10,7 @@ if not torch.cuda.is_available():  # before the kernels are defined
     os.environ["TRITON_INTERPRET"] = "1"
 pytest.importorskip("triton")
 
-from shareboost.backends.torch import images, shells, triton_kernels  # noqa: E402
+from shareboost.backends.torch import kernels, pieces, triton_kernels  # noqa: E402
 from shareboost.losses import LogisticLoss  # noqa: E402
 
 # The interpreter subtracts the infinities of a tile beyond the last class.
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered:Runtim
 def draw(monkeypatch):
     """Draw tensors on the device of the kernels, and let torch's functions take no kernel."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    for module in (images, shells):
+    for module in (kernels, pieces):
         monkeypatch.setattr(module, "fused", lambda tensor: None)
     random = np.random.default_rng(0)
     return lambda *shape: torch.tensor(
@@ -42,7 +42,7 @@ def test_loss_and_residual_are_those_of_the_host(draw, k):
 
 def test_maxima_under_masks(draw):
     found, down, across = draw(3, 6, 7, 5), draw(2, 6).abs(), draw(3, 7).abs()
-    expected = images.masked_maxima(found, down, across)
+    expected = kernels.masked_maxima(found, down, across)
     torch.testing.assert_close(triton_kernels.masked_maxima(found, down, across), expected)
 
 
@@ -52,7 +52,7 @@ def test_the_column_of_a_template(draw, channels):
     mask = draw(6).abs(), draw(6).abs()
     shape = (8, 7, channels)
     expected = X.new_empty(len(X))
-    images.template_column(X.reshape(-1, *shape), template, *mask, expected)
+    kernels.template_column(X.reshape(-1, *shape), template, *mask, expected)
     found = triton_kernels.template_column(X, shape, template, *mask)
     torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
@@ -77,9 +77,9 @@ def test_moments_of_shells(draw, power):
     centres = draw(2, p)
     distances = torch.cdist(centres, points[:n, :p])
     sizes = torch.tensor([2, 2], device=points.device)
-    tiles = shells.tiled(distances, radii, sizes, height)
+    tiles = pieces.tiled(distances, radii, sizes, height)
     shifts = torch.cat([centres, torch.zeros_like(centres[:, :1])], dim=1).repeat_interleave(2, 0)
-    expected = shells.moments(points, shifts, rows, tiles, power, squares=False)
+    expected = pieces.moments(points, shifts, rows, tiles, power, squares=False)
     edges = torch.as_tensor(tiles.stops, device=points.device)
     found = triton_kernels.shell_moments(
         points, shifts, rows, tiles.rows, tiles.depths, edges, power

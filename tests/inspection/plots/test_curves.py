@@ -61,7 +61,7 @@ def test_what_cannot_be_drawn_is_refused(clf, held_out):
         plot_path(clf, held_out[0])
     with pytest.raises(ValueError, match="nothing to draw"):
         plot_path(clf, loss=False)
-    with pytest.raises(TypeError, match="clf holds a list"):
+    with pytest.raises(TypeError, match="clf is a list, which has no path"):
         plot_path({"a": [clf]})
     with pytest.raises(ValueError, match="clf is an empty dict: plot_path takes"):
         plot_path({})

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from shareboost.inspection.agreement import Stability
 from shareboost.inspection.plots import plot_stability
+from shareboost.inspection.stability import Stability
 
 SELECTIONS = np.array([[1, 0, 0, 1], [1, 0, 0, 0], [1, 0, 1, 1], [0, 0, 0, 1]], dtype=bool)
 

@@ -10,8 +10,7 @@ from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
 from shareboost.class_weights import LEAST_SHARE
-from shareboost.inspection.report import report_data, write_report
-from shareboost.inspection.report.page import page_of
+from shareboost.inspection.report import page_of, report_data, write_report
 from shareboost.pools import Templates
 
 HOSTILE = "<script>alert('name')</script>"

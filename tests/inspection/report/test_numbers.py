@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from shareboost.inspection.report.numbers import finite, rounded
+from shareboost.inspection.report.data import finite
+from shareboost.inspection.report.packing import rounded
 
 
 def test_significant_digits_are_kept_at_every_size():

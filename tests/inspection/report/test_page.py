@@ -11,8 +11,7 @@ from itertools import pairwise
 import pytest
 
 from shareboost import ShareBoostClassifier
-from shareboost.inspection.report import report_data, write_report
-from shareboost.inspection.report.page import SCRIPTS, asset, page_of
+from shareboost.inspection.report import SCRIPTS, asset, page_of, report_data, write_report
 from shareboost.pools import Templates
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"

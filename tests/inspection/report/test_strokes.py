@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from shareboost.inspection.report.strokes import stroke_style
+from shareboost.inspection.report.images import stroke_style
 
 
 def bars(width, length, n=20, shape=(40, 40), shift=0):

@@ -2,132 +2,93 @@
 
 import errno
 import json
-import math
 import os
-import struct
 import subprocess
 import sys
-import tempfile
 import threading
 from contextlib import contextmanager
 
-import hypothesis.extra.numpy as hnp
-import hypothesis.strategies as st
 import numpy as np
 import pytest
-from checkpoint_files import ARRAYS, IDENTITY, VALUES, save
-from hypothesis import given
+from checkpoint_files import IDENTITY, K, load, n_rounds_in, run, save
+from model_files import assert_same_bits, assert_same_round
+from naive_model_file import numbers
 
-from shareboost.io.checkpoint import MAGIC, Checkpoint
-
-jsonable = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text()),
-    lambda inside: st.one_of(st.lists(inside), st.dictionaries(st.text(), inside)),
-    max_leaves=10,
-)
-arrays = hnp.arrays(
-    dtype=st.one_of(
-        hnp.boolean_dtypes(),
-        hnp.integer_dtypes(),
-        hnp.floating_dtypes(),
-        hnp.complex_number_dtypes(),
-        hnp.unicode_string_dtypes(),
-        hnp.datetime64_dtypes(),
-    ).filter(lambda dtype: dtype.char not in "gG"),
-    shape=hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
-)
-
-
-def bits(value):
-    """Return the value with floats as their bits, NaN as one."""
-    if isinstance(value, float):
-        return "nan" if math.isnan(value) else struct.pack("<d", value)
-    if isinstance(value, list):
-        return [bits(item) for item in value]
-    if isinstance(value, dict):
-        return {key: bits(item) for key, item in value.items()}
-    return value
+from shareboost.io.checkpoint import Checkpoint
 
 
 def test_without_a_file_there_is_nothing_to_load(path):
-    assert Checkpoint(path, IDENTITY).load() is None
-    assert not path.exists()
+    assert load(path) is None
+    assert not os.listdir(path.parent)
 
 
-@given(st.dictionaries(st.text(), jsonable), st.dictionaries(st.text(), arrays, max_size=4))
-def test_what_is_saved_comes_back_bit_for_bit(values, arrays):
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "run")
-        save(path, values=values, arrays=arrays)
-        loaded_values, loaded = Checkpoint(path, IDENTITY).load()
-    assert bits(loaded_values) == bits(values)
-    assert list(loaded) == list(arrays)
-    for name, array in arrays.items():
-        little = array.astype(array.dtype.newbyteorder("<"))
-        assert loaded[name].dtype == little.dtype
-        assert loaded[name].shape == array.shape
-        assert loaded[name].tobytes() == little.tobytes()
-        assert loaded[name].flags.writeable
-        assert loaded[name].flags.aligned
+@pytest.mark.parametrize("n_rounds", range(6))
+def test_what_is_saved_comes_back_bit_for_bit(path, n_rounds):
+    checkpoint, saved = Checkpoint(path, IDENTITY), run(n_rounds, seed=n_rounds)
+    checkpoint.save(saved)
+    loaded = load(path)
+    for one, other in zip([saved.start, *saved], [loaded.start, *loaded], strict=True):
+        assert_same_round(one, other)
+    assert_same_bits(loaded.features.ids, saved.features.ids)
+    assert_same_bits(loaded.centers, saved.centers)
+    assert_same_bits(loaded.scales, saved.scales)
+    assert (loaded.intercept, loaded.n_atoms) == (True, 8)
+    assert loaded.finish is None
 
 
 def test_arrays_of_any_layout_come_back(path):
-    W = np.arange(60.0).reshape(3, 4, 5)
-    layouts = {"fortran": np.asfortranarray(W), "strided": W[:, ::2], "swapped": W.astype(">f8")}
-    save(path, arrays=layouts)
-    _, loaded = Checkpoint(path, IDENTITY).load()
-    for name, array in layouts.items():
-        assert np.array_equal(loaded[name], array)
+    laid_out = run(2)
+    W = np.asfortranarray(laid_out.rounds[0].W)
+    laid_out.rounds[0].__dict__["W"] = W
+    Checkpoint(path, IDENTITY).save(laid_out)
+    assert np.array_equal(load(path).rounds[0].W, W)
 
 
 def test_every_save_replaces_the_last(path):
     checkpoint = save(path)
-    for t in range(3):
-        checkpoint.save({"round": t}, {"W": np.full(4, t)})
-        values, loaded = Checkpoint(path, IDENTITY).load()
-        assert values == {"round": t}
-        assert loaded["W"].tolist() == [t] * 4
+    for n_rounds in range(3):
+        checkpoint.save(run(n_rounds))
+        assert len(load(path)) == n_rounds
     assert os.listdir(path.parent) == [path.name]
 
 
 def test_a_loaded_checkpoint_may_be_saved_again(saved):
-    save(saved, values={"round": 4})
-    assert Checkpoint(saved, IDENTITY).load()[0] == {"round": 4}
+    save(saved, n_rounds=4)
+    assert len(load(saved)) == 4
 
 
 def test_a_deleted_checkpoint_is_written_anew(path):
     checkpoint = save(path)
     path.unlink()
-    checkpoint.save({"round": 4}, {})
-    assert Checkpoint(path, IDENTITY).load()[0] == {"round": 4}
+    checkpoint.save(run(4))
+    assert len(load(path)) == 4
 
 
 def test_the_target_of_a_link_is_replaced_and_not_the_link(saved, tmp_path):
     link = tmp_path / "link"
     link.symlink_to(saved)
-    save(link, values={"round": 4})
+    save(link, n_rounds=4)
     assert link.is_symlink()
-    assert Checkpoint(saved, IDENTITY).load()[0] == {"round": 4}
+    assert len(load(saved)) == 4
 
 
 def test_a_relative_path_outlives_a_change_of_folder(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     checkpoint = Checkpoint(path.name, IDENTITY)
     monkeypatch.chdir("/")
-    checkpoint.load()
-    checkpoint.save(VALUES, ARRAYS)
+    checkpoint.save(run(1))
     assert path.exists()
 
 
 def test_the_file_is_readable_as_documented(saved):
-    content = saved.read_bytes()
-    version, length = struct.unpack_from("<IQ", content, len(MAGIC))
-    header = json.loads(content[len(MAGIC) + 12 :][:length])
-    assert version == 1
-    assert header["identity"] == IDENTITY
-    dtype, shape, offset = header["arrays"]["atoms"]
-    data = content[len(MAGIC) + 12 + length :]
-    assert np.frombuffer(data, dtype, math.prod(shape), offset).tolist() == [5, 2]
+    document = json.loads(saved.read_bytes())
+    assert (document["format"], document["version"]) == ("shareboost checkpoint", 1)
+    assert document["run"] == IDENTITY
+    assert numbers(document["atoms"]) == run(3).features.ids.tolist()
+    weights = document["path"]["weights"]
+    assert numbers(weights["n_columns"]) == [1, 2, 3, 4, 3, 4]  # with the partners of rounds 2, 3
+    start = numbers(weights["values"])[:K]
+    assert start == run(3).start.W.ravel().tolist()
 
 
 @contextmanager
@@ -144,21 +105,19 @@ def full_disk(n_bytes):
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_other(saved):
     checkpoint = Checkpoint(saved, IDENTITY)
-    checkpoint.load()
     before = saved.read_bytes()
-    with full_disk(100_000), pytest.raises(OSError, match="too large") as caught:
-        checkpoint.save({}, {"W": np.zeros(50_000)})
+    with full_disk(1000), pytest.raises(OSError, match="too large") as caught:
+        checkpoint.save(run(4))
     assert caught.value.errno == errno.EFBIG
     assert saved.read_bytes() == before
     assert os.listdir(saved.parent) == [saved.name]
-    checkpoint.save({"round": 4}, {})  # once there is room again
-    assert Checkpoint(saved, IDENTITY).load()[0] == {"round": 4}
+    checkpoint.save(run(4))  # once there is room again
+    assert len(load(saved)) == 4
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
 def test_an_interrupt_leaves_the_old_file_and_no_other(saved, call, monkeypatch):
     checkpoint = Checkpoint(saved, IDENTITY)
-    checkpoint.load()
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -166,16 +125,15 @@ def test_an_interrupt_leaves_the_old_file_and_no_other(saved, call, monkeypatch)
     with monkeypatch.context() as patch:
         patch.setattr(os, call, interrupt)
         with pytest.raises(KeyboardInterrupt):
-            checkpoint.save({"round": 4}, {})
+            checkpoint.save(run(4))
     assert os.listdir(saved.parent) == [saved.name]
-    assert Checkpoint(saved, IDENTITY).load()[0] == VALUES
-    checkpoint.save({"round": 5}, {})
-    assert Checkpoint(saved, IDENTITY).load()[0] == {"round": 5}
+    assert len(load(saved)) == 3
+    checkpoint.save(run(5))
+    assert len(load(saved)) == 5
 
 
 def test_an_interrupt_after_the_first_file_has_its_name_does_not_disown_it(path, monkeypatch):
     checkpoint = Checkpoint(path, IDENTITY)
-    checkpoint.load()
     replace = os.replace
 
     def replace_and_interrupt(*names):
@@ -185,9 +143,9 @@ def test_an_interrupt_after_the_first_file_has_its_name_does_not_disown_it(path,
     with monkeypatch.context() as patch:
         patch.setattr(os, "replace", replace_and_interrupt)
         with pytest.raises(KeyboardInterrupt):
-            checkpoint.save({"round": 1}, {})
-    checkpoint.save({"round": 2}, {})
-    assert Checkpoint(path, IDENTITY).load()[0] == {"round": 2}
+            checkpoint.save(run(1))
+    checkpoint.save(run(2))
+    assert len(load(path)) == 2
 
 
 def test_the_file_that_another_run_is_writing_stays(path):
@@ -200,53 +158,57 @@ def test_the_file_that_another_run_is_writing_stays(path):
         other.communicate(b"\n")
 
 
-def test_leftovers_of_killed_runs_go_with_the_next_save_and_other_files_stay(path):
+def test_leftovers_of_killed_runs_go_with_the_next_run_and_other_files_stay(path):
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:
         ended.wait()
     leftovers = [f"{path.name}.{n}.tmp" for n in (ended.pid, threading.get_native_id())]
     others = ["other.123.tmp", f"{path.name}.x.tmp", f"{path.name}.1.tmp.bak", f"a{leftovers[0]}"]
     for name in leftovers + others:
-        (path.parent / name).write_bytes(MAGIC)
+        (path.parent / name).write_bytes(b"")
     save(path)
     assert sorted(os.listdir(path.parent)) == sorted([path.name, *others])
 
 
 # One process imports and forks the writers: an import takes longer than many saves. A writer is
-# killed as it calls its n-th built-in function, such as open, write, fsync or replace.
+# killed as it calls its n-th built-in function, such as open, write, fsync or replace, once it
+# knows what to write.
 KILLER = """
 import os, signal, sys
-import numpy as np
 from itertools import count
-from shareboost.io.checkpoint import Checkpoint
+from pathlib import Path
 
-path = sys.argv[1]
-folder, name = os.path.split(path)
+sys.path[:0] = [{tests!r}]
+from checkpoint_files import IDENTITY, load, run
+from shareboost.io import checkpoint as module
 
-def save(round_, kill_at_call=None):
+path = Path(sys.argv[1])
+to_bytes = module.to_bytes
+
+def save(n_rounds, kill_at_call=None):
     calls = count(1)
 
     def count_calls(frame, event, argument):
         if event == "c_call" and next(calls) == kill_at_call:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    checkpoint = Checkpoint(path, {"X": "aa"})
-    checkpoint.load()
-    sys.setprofile(count_calls)
-    checkpoint.save({"round": round_}, {"W": np.full(3000, round_), "v": np.full(3, round_)})
+    def to_bytes_and_count(*arguments):
+        content = to_bytes(*arguments)
+        sys.setprofile(count_calls)
+        return content
+
+    module.to_bytes = to_bytes_and_count
+    module.Checkpoint(path, IDENTITY).save(run(n_rounds))
     sys.setprofile(None)
 
 for n in count(1):
     save(1)
-    assert os.listdir(folder) == [name]  # also what the last writer left is gone
+    assert os.listdir(path.parent) == [path.name]  # also what the last writer left is gone
     if (writer := os.fork()) == 0:
         save(2, kill_at_call=n)
         os._exit(0)
     _, status = os.waitpid(writer, 0)
-    values, arrays = Checkpoint(path, {"X": "aa"}).load()
-    round_ = values["round"]
-    assert (arrays["W"] == round_).all() and arrays["W"].size == 3000
-    assert (arrays["v"] == round_).all() and arrays["v"].size == 3
-    print(round_, len(os.listdir(folder)))
+    n_files = len(os.listdir(path.parent))
+    print(len(load(path)), n_files)
     if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
         break
 """
@@ -254,11 +216,13 @@ for n in count(1):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="kills processes that it forked")
 def test_a_writer_killed_at_any_step_leaves_a_whole_state(path):
+    script = KILLER.format(tests=os.path.dirname(run.__code__.co_filename))
     answer = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", KILLER, str(path)], capture_output=True, text=True
+        [sys.executable, "-W", "ignore", "-c", script, str(path)], capture_output=True, text=True
     )
     assert answer.returncode == 0, answer.stderr
     rounds_and_files = answer.stdout.splitlines()
     assert rounds_and_files == sorted(rounds_and_files)
     # First nothing is written, then there is a temporary file, then it has taken the name.
     assert set(rounds_and_files) == {"1 1", "1 2", "2 1"}
+    assert n_rounds_in(path) == 2

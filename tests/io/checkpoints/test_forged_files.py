@@ -1,18 +1,19 @@
 """A checkpoint with a right checksum and a wrong content is refused by one error, or goes on."""
 
+import base64
 import json
-import math
 from functools import partial
 
 import numpy as np
 import pytest
 from attacks.cases import check_cases
-from mutated_files import INTEGERS, NUMBERS, changed_value
+from checkpoint_files import document_in, file_of
+from model_files import changed
+from mutated_files import changed_value
 from sklearn.datasets import load_wine
 
 from shareboost import ShareBoostClassifier
-from shareboost.io.checkpoint import _LENGTHS, MAGIC, _checksum
-from shareboost.io.saved_run import SavedRun
+from shareboost.io.checkpoint import Checkpoint
 
 REFUSALS = (
     "checkpoint='",
@@ -29,9 +30,9 @@ def wine():
 
 @pytest.fixture
 def resumed(tmp_path, wine, monkeypatch):
-    """Go on from a checkpoint after three rounds whose header and bytes a function changes."""
+    """Go on from a checkpoint after three rounds, of another document."""
     path = tmp_path / "run"
-    save = SavedRun.save
+    save = Checkpoint.save
 
     def save_and_end(run, rounds):
         save(run, rounds)
@@ -39,109 +40,64 @@ def resumed(tmp_path, wine, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(SavedRun, "save", save_and_end)
+        patch.setattr(Checkpoint, "save", save_and_end)
         with pytest.raises(KeyboardInterrupt):
             ShareBoostClassifier(5, swap=True, checkpoint=path).fit(*wine)
-    content = path.read_bytes()
-    _, length = _LENGTHS.unpack_from(content, len(MAGIC))
-    start = len(MAGIC) + _LENGTHS.size
-    header, data = json.loads(content[start : start + length]), content[start + length : -32]
+    document = document_in(path)
 
     def go_on(change):
-        document = json.loads(json.dumps(header))
-        found = change(document, bytearray(data))
-        text, own = found if found is not None else (json.dumps(document).encode(), data)
-        pieces = MAGIC, _LENGTHS.pack(1, len(text)), text, bytes(own)
-        path.write_bytes(b"".join([*pieces, _checksum(*pieces)]))
+        path.write_bytes(file_of(change(json.loads(json.dumps(document)))))
         return ShareBoostClassifier(5, swap=True, checkpoint=path).fit(*wine)
 
     return go_on
 
 
-def set_array(name, **changes):
-    def change(document, data):
-        places = {"dtype": 0, "shape": 1, "offset": 2}
-        for key, value in changes.items():
-            document["arrays"][name][places[key]] = value
-
-    return change
-
-
-def replaced(text):
-    return lambda document, data: (text, data)
+def array(values, dtype="<i8"):
+    values = np.asarray(values, dtype=dtype)
+    text = base64.b64encode(values.tobytes()).decode()
+    return {"dtype": dtype, "shape": list(values.shape), "base64": text}
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("name", "value", "message"),
     [
-        set_array("weights", dtype="|O"),
-        set_array("weights", dtype="f8, O"),
-        set_array("weights", dtype="(3,)<f8"),
-        set_array("weights", offset=-8),
-        set_array("weights", offset=1 << 62),
-        set_array("weights", shape=[1 << 40, 1 << 40]),
-        set_array("weights", shape=[-1]),
-        set_array("weights", offset=True),
-        set_array("known", dtype="<f8"),
-        lambda document, data: document.pop("values"),
-        lambda document, data: document["values"].pop("rounds"),
-        lambda document, data: document["arrays"].pop("atoms"),
-        replaced(b"{"),
-        replaced(b"[" * 100_000),
-        replaced(b"\xff\xfe"),
-        replaced(b"[]"),
-        replaced(b'{"identity": 1, "values": {}, "arrays": {}}'),
+        ("atoms", array([0, -1, 2]), "atoms takes integers from 0 to 12"),
+        ("atoms", array([0, 1, 13]), "atoms takes integers from 0 to 12"),
+        ("atoms", array([0, 0, 1]), "atoms has an integer that comes twice"),
+        ("atoms.dtype", "|O", "atoms has dtype"),
+        ("atoms.dtype", "<f8", "atoms has dtype"),
+        ("atoms.shape", [1 << 40], "characters of base64, not as many"),
+        ("atoms.shape", [-1], "atoms has not the shape"),
+        ("scales", array([1.0, 0.0, 1.0], "<f8"), "scales has not the shape|numbers above 0"),
+        ("run", {"X": 1}, "run is 1: it takes text"),
+        ("run", [], "run takes an object of up to 100 texts"),
+        ("path", {}, "path has no"),
+        ("path.whole", False, "path is not whole"),
+        ("path.n_atoms", 14, "path is not that of a run of this pool"),
+        ("path.finished", True, "weights|run of this pool that is under way"),
+        ("path.rounds.atom", array([-1, 0, 1, 99]), "rounds.atom takes integers from -1 to 12"),
+        ("path.rounds.atoms", array([99] * 6), "rounds.atoms takes integers from 0 to 12"),
+        ("path.rounds.swaps", array([[0, 13]]), "pairs of integers from 0 to 12"),
+        ("path.weights.values", array([np.nan], "<f8"), "has NaN or infinity"),
+        ("path.weights.values", array([0.0], "<f8"), "n_columns takes integers|as many weights"),
+        ("extra", 1, 'a key "extra" that this version does not know'),
     ],
 )
-def test_what_no_run_writes_is_refused(resumed, change):
-    def once(document, data):
-        found = change(document, data)
-        return found if isinstance(found, tuple) else None
-
-    with pytest.raises(ValueError, match=r"checkpoint='.*' holds what no run writes"):
-        resumed(once)
+def test_what_no_run_writes_is_refused(resumed, name, value, message):
+    with pytest.raises(ValueError, match=rf"checkpoint='.*' cannot be read: .*({message})"):
+        resumed(partial(changed, name=name, value=value))
 
 
-def test_atoms_that_are_not_there_are_refused(resumed):
-    def change(document, data):
-        dtype, shape, offset = document["arrays"]["known"]
-        ids = np.frombuffer(data, dtype, shape[0], offset)
-        ids[0] = -1
-        return json.dumps(document).encode(), data
-
-    with pytest.raises(ValueError, match="atoms that the pool does not have"):
-        resumed(change)
+def test_a_field_that_is_missing_is_refused(resumed):
+    for name in ("written_by", "run", "atoms", "centers", "scales", "path"):
+        with pytest.raises(ValueError, match=rf"cannot be read: the file has no {name}"):
+            resumed(lambda document, name=name: {k: document[k] for k in document if k != name})
 
 
-def changed_content(document, data, rng):
-    """Change some of the header's values, numbers of an array, or any bytes."""
+def changed_content(document, rng):
     for _ in range(rng.integers(1, 4)):
-        match rng.integers(3):
-            case 0:
-                changed_value(document, rng)
-            case 1:
-                changed_numbers(document, data, rng)
-            case 2:
-                place = rng.integers(len(data))
-                data[place : place + 8] = rng.bytes(8)
-    return json.dumps(document).encode(), data
-
-
-def changed_numbers(document, data, rng):
-    """Set a few numbers of an array to some that are hard to compute with, or to one another."""
-    try:
-        arrays = list(document["arrays"].values())
-        dtype, shape, offset = arrays[rng.integers(len(arrays))]
-        array = np.frombuffer(data, dtype, math.prod(shape), offset)
-        few = rng.integers(array.size, size=rng.integers(1, 4))
-    except (AttributeError, KeyError, TypeError, ValueError):  # changed before
-        return
-    numbers = NUMBERS if array.dtype.kind == "f" else INTEGERS
-    with np.errstate(all="ignore"):
-        new = np.array(numbers).astype(array.dtype)
-    array[few] = (
-        rng.choice(new, size=few.size) if rng.random() < 0.7 else rng.permutation(array)[:1]
-    )
+        changed_value(document, rng)
+    return document
 
 
 @pytest.mark.fuzz

@@ -1,19 +1,17 @@
 """Runs that are killed and started again: the same path, bit for bit, and nothing overwritten."""
 
-import json
 import os
-import struct
 import subprocess
 import sys
 
 import numpy as np
 import pandas as pd
 import pytest
+from checkpoint_files import n_rounds_in
 from sklearn.datasets import load_digits
 
-from shareboost import ShareBoostClassifier
+from shareboost import ShareBoostClassifier, identity
 from shareboost.io.checkpoint import Checkpoint
-from shareboost.io.saved_run import SavedRun
 from shareboost.pools import Pieces, Stumps, Templates, Union
 
 SETTINGS = {
@@ -32,20 +30,27 @@ KILLS = [
 # One process imports and forks the runs that are killed: an import takes longer than a run.
 PROCESS = """
 import os, signal, sys
-sys.path[:0] = [{tests!r}]
+from contextlib import contextmanager
+from types import SimpleNamespace
+sys.path[:0] = {tests!r}
 from test_saved_run import KILLS, classifier, data
-from shareboost.io import checkpoint as file
-from shareboost.io.saved_run import SavedRun
+from shareboost.io import checkpoint, files
+from shareboost.io.checkpoint import Checkpoint
 
-save = SavedRun.save
+save, whole_file = Checkpoint.save, files.whole_file
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
-def write_half(out, header, parts):
-    out.write(file.MAGIC + header)
-    out.flush()
-    die()
+@contextmanager
+def half_a_file(*arguments, **options):
+    with whole_file(*arguments, **options) as out:
+        def write_half(content):
+            out.write(content[:len(content) // 2])
+            out.flush()
+            die()
+
+        yield SimpleNamespace(write=write_half)
 
 def fit_until(n_rounds, step):
     saved = []
@@ -56,16 +61,16 @@ def fit_until(n_rounds, step):
         saved.append(path)
         if len(path) == n_rounds:
             if step == "as the file is written":
-                file._write = write_half
+                checkpoint.whole_file = half_a_file
             elif step == "before the file has its name":
                 os.replace = die
             elif step == "before the folder is synced":
-                file._sync_folder = die
+                files._sync_folder = die
         save(self, path)
         if len(path) == n_rounds:
             die()
 
-    SavedRun.save = save_and_die
+    Checkpoint.save = save_and_die
     classifier({name!r}, checkpoint={path!r}).fit(*data())
 
 for n_rounds, step, _ in KILLS:
@@ -102,25 +107,17 @@ def bits(clf):
 def test_a_killed_run_goes_on_and_ends_alike_bit_for_bit(name, tmp_path):
     """A real process dies by SIGKILL, and the next one goes on."""
     path = tmp_path / "run.checkpoint"
-    script = PROCESS.format(tests=os.path.dirname(__file__), name=name, path=str(path))
+    folders = [os.path.dirname(__file__), os.path.dirname(n_rounds_in.__code__.co_filename)]
+    script = PROCESS.format(tests=folders, name=name, path=str(path))
     answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert answer.returncode == 0, answer.stderr
     first_saved = [int(n_rounds) for n_rounds in answer.stdout.split()]
     assert first_saved == [1, *(on_disk + 1 for *_, on_disk in KILLS[:-1])]
     for _, step, on_disk in KILLS:
         after_kill = tmp_path / f"{path.name}, {step}"
-        values, _ = Checkpoint(after_kill, identity(after_kill)).load()
-        assert len(values["rounds"]) - 1 == on_disk, step
+        assert n_rounds_in(after_kill) == on_disk, step
     resumed = classifier(name, checkpoint=path).fit(*data())
     assert bits(resumed) == bits(classifier(name).fit(*data()))
-
-
-def identity(path):
-    """The identity that the file itself claims."""
-    content = path.read_bytes()
-    start = len(b"shareboost checkpoint\n")
-    _, length = struct.unpack_from("<IQ", content, start)
-    return json.loads(content[start + 12 : start + 12 + length])["identity"]
 
 
 class CutError(Exception):
@@ -129,7 +126,7 @@ class CutError(Exception):
 
 def cut_after(n_rounds, monkeypatch, clf, X, y, **fit):
     """Fit until so many rounds are on disk."""
-    save = SavedRun.save
+    save = Checkpoint.save
 
     def until(self, path):
         save(self, path)
@@ -137,7 +134,7 @@ def cut_after(n_rounds, monkeypatch, clf, X, y, **fit):
             raise CutError
 
     with monkeypatch.context() as patch:
-        patch.setattr(SavedRun, "save", until)
+        patch.setattr(Checkpoint, "save", until)
         with pytest.raises(CutError):
             clf.fit(X, y, **fit)
 
@@ -245,6 +242,20 @@ def test_foreign_and_torn_files_are_refused_and_kept(content, tmp_path, monkeypa
         clf.fit(X, y)
     assert path.read_bytes() == content
     assert not hasattr(clf, "path_")
+
+
+def test_only_a_fit_with_a_checkpoint_or_a_warm_start_computes_digests(tmp_path, monkeypatch):
+    X, y = data()
+    calls = []
+    monkeypatch.setattr(identity, "_plain", lambda value: calls.append(value))
+    clf = ShareBoostClassifier(2, groups=np.arange(64) // 8, costs=np.ones(8), random_state=0)
+    clf.set_params(validation_fraction=0.2).fit(X, y)
+    assert not calls
+    clf.set_params(warm_start=True, n_features=3).fit(X, y)
+    assert calls
+    calls.clear()
+    ShareBoostClassifier(2, checkpoint=tmp_path / "run").fit(X, y)
+    assert any(value is X for value in calls)
 
 
 def test_a_run_that_cannot_be_repeated_takes_no_checkpoint(tmp_path):

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import _check_feature_names_in
 
 from ...dataset import CheckedSample, Sample, held_out_rows
+from ...identity import digest
 from ...inputs import backend_name, on_host
-from ...io.fingerprint import digest
-from ...pools import Pool
+from ...pools.base import Pool
 from ...pools.table import Table
 from ...progress import track
 from ...rows import Rows

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_feature_names, check_is_fitted
 from ...input_columns import columns_by_name, columns_kept, has_other_names
 from ...inputs import backend_name, on_host
 from ...outputs import StepWeights, decision, of_scores
-from ...pools import Features
+from ...pools.features import Features
 from ...predictor import ANSWERS, Predictor
 from .blocks import beside, check_columns, check_table, whole_rows
 

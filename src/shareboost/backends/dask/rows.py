@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 
 from ...arrays import Array
-from ...io.fingerprint import digest
-from ...pools import Pool
-from ...pools.base import PART_BYTES
+from ...identity import digest
+from ...pools.base import PART_BYTES, Pool
 from ...pools.table import ANSWER_BYTES
 from ...rows import PartTask, Removed, Rows
 from ...shard import Block, Chosen, Shard, Wanted

@@ -14,16 +14,15 @@ from dask.sizeof import sizeof
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
-from ...arrays import cast, numpy_type
+from ...arrays import Segments, cast, numpy_type, to_float64
 from ...dataset import HeldOut, Sample
 from ...inputs import backend_name, backend_of, input_of, on_host, rows_of
 from ...losses import Labels, Loss
-from ...pools import Pool
+from ...pools.base import Pool
 from ...rows import Totals
 from ...shard import CURVATURE, Chosen, Shard, Wanted
 from ...validation import check_labels_of_one_type, checked_weights, in_our_words
 from ..base import Backend
-from ..numpy import NUMPY
 
 Vector = NDArray[np.float64]
 SomeRows = NDArray[np.intp] | None  # of a block, by index; None for all
@@ -201,7 +200,7 @@ class WorkerShard(Shard):
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Hold what the backend needs; one question at a time."""
-        with self._lock, self.backend.settled() as threads:
+        with self._lock, self.backend.deterministic() as threads:
             self.map = threads
             try:
                 yield
@@ -241,8 +240,7 @@ class WorkerShard(Shard):
         """Return the sums of curvatures, and of every part the statistics wanted of its atoms."""
         signals = {signal for signal, _ in wanted}
         (curvatures,) = self.prepare(mean, CURVATURE in signals)
-        wide = self.backend.wide
-        stats = self.over_parts(parts, wanted, lambda part, sums: list(map(wide, sums)))
+        stats = self.over_parts(parts, wanted, lambda part, sums: [to_float64(one) for one in sums])
         for block in self.blocks:  # as large as the residuals, and made anew every time
             block.prepared = block.curvature = None
         return curvatures, stats
@@ -303,8 +301,7 @@ def scored(
     """Return the scores of every part, by totals over all rows."""
 
     def by_atom(of_columns: NDArray[np.float64], part: slice) -> NDArray[np.float64]:
-        segments = NUMPY.segments(pool.starts(part), len(of_columns))
-        return NUMPY.sums_over(segments, of_columns)
+        return Segments(pool.starts(part), len(of_columns)).sums(of_columns)
 
     curvatures, stats = totals
     return [
@@ -326,7 +323,7 @@ def right(
     """Return the weight of the right answers to held-out rows, and of all."""
     if rows is None:
         return None
-    with rows.backend.settled():
+    with rows.backend.deterministic():
         return rows.right(chosen, intercept, W), rows.total_weight
 
 

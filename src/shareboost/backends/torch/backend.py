@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -10,22 +9,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from ...arrays import Map, Scalar, Starts
-from ...gram import Gram
+from ...arrays import to_float64
+from ...gram import Factor, Gram
 from ...penalties import PENALTIES
+from ...pools.features import columns_type
 from ..base import Backend
-from .inverse import InverseFactor
 from .memory import ADVICE, DeviceMemoryError, Memory
-from .precision import full_precision
-from .tensors import as_tensor, compressed, is_sparse, readable
-from .types import tensor_type
+from .tensors import compressed, full_precision, is_sparse, readable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from ...arrays import Map
     from ...model import Model
-    from ...pools import Features, Pool
+    from ...pools.base import Pool
+    from ...pools.features import Features
 
 # Examples whose products are summed in the type of the rows; those sums are added in float64.
 # They are computed side by side: enough of them keep the whole device busy.
@@ -47,26 +49,14 @@ class TorchBackend(Backend):
     def __init__(self, device: torch.device):
         self.device = device
         self.memory = Memory(device)
+        kind = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+        self.name = f"torch {torch.__version__}, {kind}"
 
     def __repr__(self) -> str:
         return f"TorchBackend({str(self.device)!r})"
 
-    @property
-    def name(self) -> str:
-        if self.device.type != "cuda":
-            return f"torch {torch.__version__}, {self.device.type}"
-        return f"torch {torch.__version__}, {torch.cuda.get_device_name(self.device)}"
-
-    def check_beside(self, X: Any, what: str) -> None:
-        own = as_tensor(X).device
-        if (own.type, own.index or 0) != (self.device.type, self.device.index or 0):
-            raise ValueError(
-                f"{what} is on {own}, and the fit on {self.device}: rows are not moved from "
-                "one device to another. Move them, or give them in NumPy's arrays."
-            )
-
     @contextmanager
-    def settled(self) -> Iterator[Map]:
+    def deterministic(self) -> Iterator[Map]:
         """Products of float32 are not rounded to 10 bits meanwhile, whatever is set."""
         try:
             with ExitStack() as stack:
@@ -109,35 +99,56 @@ class TorchBackend(Backend):
         if sparse and not getattr(form, "takes_sparse", False):
             name = type(form).__name__.removeprefix("Device")
             raise ValueError(
-                f"Sparse X cannot be computed on {self.device} with {name}: there it is taken "
-                "by Columns and groups of them alone. Give X dense, or leave device=None."
+                f"Sparse X cannot be computed on {self.device} with {name}: there only Columns and "
+                "groups of them take it. Give X dense, or leave device=None."
             )
         if not isinstance(penalty, str) and type(penalty) not in PENALTIES.values():
             raise ValueError(
-                f"The penalty {type(penalty).__name__} cannot be computed on {self.device}: "
-                "those of shareboost.penalties can. Leave device=None and give X in NumPy's "
-                "arrays."
+                f"The penalty {type(penalty).__name__} cannot be computed on {self.device}: those "
+                "of shareboost.penalties can. Leave device=None and give X in NumPy's arrays."
             )
 
     def columns(self, features: Features, X: Any) -> Tensor:
-        from .features import columns_of
+        """Return the columns of chosen atoms, of as many rows at a time as there is room for."""
+        if is_sparse(X):
+            return self._columns_of_sparse(features, X)
+        if features.input_columns is not None or not len(X):
+            return features.columns(X)
+        out: list[Tensor] = []  # (n_columns, rows), once the first rows tell its type
 
-        return columns_of(features, X, self)
+        def write(rows: slice) -> None:
+            columns = features.columns(X[rows])
+            if not out:
+                out.append(columns.new_empty((columns.shape[1], len(X))))
+            out[0][:, rows] = columns.T
 
-    def transformed(self, features: Features, rows: Any) -> Tensor:
-        with self.settled():
-            return self.columns(features, rows)
+        self.memory.chunks(len(X), features.scratch(X.shape[1]), write, "the columns of features")
+        return out[0].T
+
+    def _columns_of_sparse(self, features: Features, X: Tensor) -> Tensor:
+        """Return columns of compressed rows: a product with ones where the chosen columns are."""
+        if features.input_columns is None:
+            kind = getattr(features, "kind", type(features).__name__)
+            kind = "a union" if kind == "union" else kind
+            raise ValueError(
+                f"Sparse X cannot be computed on {self.device} by a model of {kind}: there only "
+                "models of columns take it. Give X dense, or as a SciPy matrix."
+            )
+        ids = self.asarray(features.input_columns)
+        chosen = torch.zeros((X.shape[1], len(ids)), dtype=columns_type(X), device=X.device)
+        chosen[ids, torch.arange(len(ids), device=X.device)] = 1.0
+        return X.to(chosen.dtype) @ chosen
 
     def scores(self, model: Model, rows: Tensor) -> Tensor:
         """Return the scores of rows, (rows, k), of as many at a time as there is room for."""
-        with self.settled():
+        with self.deterministic():
             weights, intercept = self.asarray(model.weights.T), self.asarray(model.intercept)
             if is_sparse(rows):  # which are not cut
-                return self.wide(self.columns(model.features, rows)) @ weights + intercept
+                return to_float64(self.columns(model.features, rows)) @ weights + intercept
             scores = self.zeros((rows.shape[0], len(intercept)))
 
             def write(some: slice) -> None:
-                columns = self.wide(self.columns(model.features, rows[some]))
+                columns = to_float64(self.columns(model.features, rows[some]))
                 scores[some] = columns @ weights + intercept
 
             self.memory.chunks(len(rows), 24 * max(1, len(weights)), write, "the chosen columns")
@@ -147,7 +158,8 @@ class TorchBackend(Backend):
         return self.scores(model, rows).argmax(dim=1)
 
     def gram(self, rounding: float) -> Gram:
-        return Gram(rounding, InverseFactor.empty(self.device))
+        none = self.zeros((0, 0))
+        return Gram(rounding, InverseFactor(none, none, []))
 
     def asarray(self, values: Any, dtype: Any = None) -> Tensor:
         """Return NumPy's values in memory of torch's own.
@@ -157,11 +169,9 @@ class TorchBackend(Backend):
         if isinstance(values, Tensor):
             return values
         shared = self._shared(np.asarray(values, dtype=dtype))
-        return shared.clone(memory_format=torch.contiguous_format) if self._is_host else shared
-
-    @property
-    def _is_host(self) -> bool:
-        return self.device.type == "cpu"
+        if self.device.type != "cpu":
+            return shared
+        return shared.clone(memory_format=torch.contiguous_format)
 
     def _shared(self, array: NDArray[Any]) -> Tensor:
         """Return a tensor of an array, of the same memory where the device has it."""
@@ -174,18 +184,8 @@ class TorchBackend(Backend):
     def numpy(self, array: Tensor) -> NDArray[Any]:
         return array.cpu().numpy()
 
-    def numbers(self, scalars: Sequence[Scalar]) -> list[float]:
-        found = [s if isinstance(s, Tensor) else self.asarray(np.array(s)) for s in scalars]
-        return torch.cat([s.reshape(-1) for s in found]).tolist()
-
-    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Tensor:
-        return torch.empty(shape, dtype=tensor_type(dtype), device=self.device)
-
-    def cast(self, array: Tensor, dtype: np.dtype[Any]) -> Tensor:
-        return array.to(tensor_type(dtype))
-
-    def copy(self, array: Tensor) -> Tensor:
-        return array.clone()
+    def zeros(self, shape: tuple[int, ...], dtype: Any = np.float64) -> Tensor:
+        return torch.zeros(shape, dtype=getattr(torch, np.dtype(dtype).name), device=self.device)
 
     def product(self, W: Tensor, columns: Tensor, out: Tensor) -> None:
         torch.matmul(W, columns, out=out)
@@ -203,52 +203,6 @@ class TorchBackend(Backend):
     def inner(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.correlated(rows, columns)
 
-    def sums(self, rows: Tensor, data: Tensor, read: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return ``rows @ read(data)`` in float64, (k, d): rows (k, n), data (n, ...).
-
-        ``read`` turns some of the data's rows into the type of ``rows``; they are read as many
-        at a time as there is room for.
-        """
-        k, n = rows.shape
-        parts: list[Tensor] = []
-
-        def add(some: slice) -> None:
-            chunk = slice(some.start * CHUNK_EXAMPLES, min(some.stop * CHUNK_EXAMPLES, n))
-            parts.append(self.correlated(rows[:, chunk], read(data[chunk]).T))
-
-        width = data[:1].numel()
-        each = rows.element_size() * width * (3 * CHUNK_EXAMPLES + k)
-        self.memory.chunks(-(-n // CHUNK_EXAMPLES), each, add, "the sums over rows of X")
-        return torch.stack(parts).sum(dim=0)
-
-    def extremes(self, X: Tensor) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the lowest and the highest value of every column."""
-        low, high = torch.aminmax(X, dim=0)
-        return self.numpy(low.double()), self.numpy(high.double())
-
-    def powers(
-        self, X: Tensor, weight: Tensor, pivot: Tensor, unit: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Return the weighted sums of ``(X - pivot) / unit`` and of its squares, (d,) each."""
-        sums: list[Tensor] = []
-
-        def add(some: slice) -> None:
-            chunk = (X[some].double() - pivot).div_(unit)
-            first = weight[some] @ chunk
-            sums.append(torch.stack([first, weight[some] @ chunk.square_()]))
-
-        self.memory.chunks(len(X), 3 * 8 * X[:1].numel(), add, "the moments of X")
-        first, second = torch.stack(sums).sum(dim=0)
-        return first, second
-
-    def segments(self, starts: Starts, n: int) -> Tensor | None:
-        return self.asarray(np.diff([*starts, n])) if len(starts) < n else None
-
-    def sums_over(self, segments: Any, values: Tensor) -> Tensor:
-        if segments is None:
-            return values
-        return torch.segment_reduce(values, "sum", lengths=segments, unsafe=True)
-
 
 @cache
 def _chunked(n: int) -> tuple[int, int]:
@@ -263,3 +217,65 @@ def _chunked(n: int) -> tuple[int, int]:
     if (n_chunks := next(even, None)) is not None:
         return n_chunks, n // n_chunks
     return n // CHUNK_EXAMPLES, CHUNK_EXAMPLES
+
+
+class InverseFactor(Factor):
+    """C and its inverse.
+
+    A device takes long to start a task and short to do it: one product with the inverse
+    is faster than the many steps of a triangular solve. Neither changes as panels follow: both
+    grow by the rows of a panel.
+    """
+
+    def __init__(self, C: Tensor, inverse: Tensor, stops: list[int]):
+        self._C = C
+        self._inverse = inverse
+        self.stops = stops
+
+    def times(self, W: Tensor) -> Tensor:
+        return W @ self._C
+
+    def divide(self, Z: Tensor) -> Tensor:
+        return Z @ self._inverse
+
+    def divide_transposed(self, G: Tensor) -> Tensor:
+        return G @ self._inverse.T
+
+    def first(self, n_panels: int) -> InverseFactor:
+        stops = self.stops[:n_panels]
+        c = stops[-1] if stops else 0
+        return InverseFactor(self._C[:c, :c], self._inverse[:c, :c], stops)
+
+    def grown(self, rows: Tensor) -> InverseFactor | None:
+        old, new = self.size, rows.shape[1]
+        L = self._inverse
+        across = rows[:, :old] @ L.T
+        C, info = torch.linalg.cholesky_ex(rows[:, old:] - across @ across.T)
+        if int(info) or not bool(torch.isfinite(C).all()):
+            return None
+        eye = torch.eye(new - old, dtype=C.dtype, device=C.device)
+        inverse = torch.linalg.solve_triangular(C, eye, upper=False)
+        return InverseFactor(
+            _with_rows(self._C, across, C),
+            _with_rows(L, -(inverse @ (across @ L)), inverse),
+            [*self.stops, new],
+        )
+
+    def asarray(self, values: NDArray[np.float64]) -> Tensor:
+        return torch.as_tensor(values, device=self._C.device)
+
+
+def _with_rows(triangle: Tensor, across: Tensor, corner: Tensor) -> Tensor:
+    """Return a triangular matrix with some more rows, in memory of its own.
+
+    Its size alone decides how far apart the rows lie there, as the bits of products hang on that.
+    """
+    old, new = across.shape[1], across.shape[1] + across.shape[0]
+    room = 64
+    while room < new:
+        room = -(-5 * room // 4 // 32) * 32
+    grown = triangle.new_zeros((room, room))
+    grown[:old, :old] = triangle
+    grown[old:new, :old] = across
+    grown[old:new, old:new] = corner
+    return grown[:new, :new]

@@ -1,21 +1,38 @@
-"""The columns of X on a torch device, dense or as compressed rows."""
+"""The columns of X, groups of them and products of two on a torch device."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ...arrays import cast, ranges
 from ...pools.columns import Columns
-from ...pools.moments import Moments, range_or_one
-from ...pools.numbers import ranges
-from ...pools.table import Table
-from .on_device import OnDevice
+from ...pools.groups import Groups
+from ...pools.products import Products
+from ...pools.table import Powers
+from .backend import CHUNK_EXAMPLES
+from .forms import OnDevice, SumsOnDevice
+from .memory import Memory
 from .tensors import by_columns, compressed, is_sparse
-from .types import tensor_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from ...pools.base import Pool
+    from ...pools.table import Vector
+    from .backend import TorchBackend
+
+# Examples whose products of two columns are summed in the type of the rows.
+PRODUCT_EXAMPLES = 4096
+# What the statistics of a part of all products take at most.
+PART_BYTES = 1 << 28
 
 
 class Compressed(NamedTuple):
@@ -29,146 +46,232 @@ class Compressed(NamedTuple):
         if columns.stop - columns.start == len(self.pointers) - 1:
             return self
         pointers = self.pointers[columns.start : columns.stop + 1]
-        own = slice(int(pointers[0]), int(pointers[-1]))
+        stored = slice(int(pointers[0]), int(pointers[-1]))
         entries = compressed(
-            self.entries.crow_indices()[columns.start : columns.stop + 1] - own.start,
+            self.entries.crow_indices()[columns.start : columns.stop + 1] - stored.start,
             # In memory of their own: cuSPARSE reads 16 bytes at a time, from a multiple of them.
-            self.entries.col_indices()[own].clone(),
-            self.entries.values()[own].clone(),
+            self.entries.col_indices()[stored].clone(),
+            self.entries.values()[stored].clone(),
             (columns.stop - columns.start, self.entries.shape[1]),
         )
-        return Compressed(entries, pointers - own.start)
+        return Compressed(entries, pointers - stored.start)
 
-    def times(self, rows: Tensor, values: Tensor | None = None) -> Tensor:
-        """Return ``rows @ X``, (k, d), of rows given as (n, k), or of other values there."""
-        entries = self.entries
-        if values is not None:
-            entries = compressed(
-                entries.crow_indices(), entries.col_indices(), values, entries.shape
-            )
-        return (entries @ rows).T
+    def times(self, rows: Tensor, values: Tensor) -> Tensor:
+        """Return ``rows @ X``, (k, d), in float64, of rows given as (n, k) and entries."""
+        pointers, columns = self.entries.crow_indices(), self.entries.col_indices()
+        return (compressed(pointers, columns, values, self.entries.shape) @ rows).T.double()
 
     def column(self, j: int) -> Tensor:
         """Return a column, (n,), dense."""
-        own = slice(int(self.pointers[j]), int(self.pointers[j + 1]))
+        stored = slice(int(self.pointers[j]), int(self.pointers[j + 1]))
         values = self.entries.values()
-        found = values.new_zeros(self.entries.shape[1])
-        found[self.entries.col_indices()[own]] = values[own]
-        return found
+        column = values.new_zeros(self.entries.shape[1])
+        column[self.entries.col_indices()[stored]] = values[stored]
+        return column
 
 
-class DeviceColumns(OnDevice, Columns):
+class DeviceColumns(SumsOnDevice, Columns):
     """As ``Columns``. Dense rows are read in their own type, sparse ones never made dense."""
 
     takes_sparse = True
-
-    def _moments(self, table: Table) -> Moments:
-        X, weight = table.gathered()
-        share = self.backend.asarray(weight)
-        return self._sparse_moments(X, share) if is_sparse(X) else self._dense_moments(X, share)
+    columns = Columns.columns
 
     def encode(self, X: Any, rows: slice) -> Any:
         if not self.sparse_:
             return X[rows]
         columns = by_columns(X)  # the compressed rows of the transposed matrix
-        entries = compressed(
-            columns.ccol_indices(),
-            columns.row_indices(),
-            columns.values().to(tensor_type(self.sums_dtype_)),
-            (X.shape[1], X.shape[0]),
-        )
-        return Compressed(entries, self.backend.numpy(columns.ccol_indices()))
+        pointers, values = columns.ccol_indices(), cast(columns.values(), self.sums_dtype_)
+        entries = compressed(pointers, columns.row_indices(), values, (X.shape[1], X.shape[0]))
+        return Compressed(entries, self.backend.numpy(pointers))
 
     def parts(self, n_classes: int) -> list[slice]:
         return ranges(self.n_atoms_, self.n_atoms_)
 
     def prepare(self, rows: Tensor) -> Tensor:
-        rows = rows.to(tensor_type(self.sums_dtype_))
+        rows = cast(rows, self.sums_dtype_)
         return rows.T.contiguous() if self.sparse_ else rows
 
-    def stats(
-        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
-    ) -> Tensor:
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
+        scale = self._learned("scale_")
         if self.sparse_:
-            found = self._compressed_stats(data.of(part), rows, part, squares)
-        elif squares:
-            pivot, scale = self.here("pivot_"), self.here("scale_")
-
-            def scaled(some: Tensor) -> Tensor:
-                return ((some.double() - pivot) / scale).to(rows.dtype)
-
-            found = torch.vstack(
-                [
-                    self.backend.sums(rows, data, scaled),
-                    self.backend.sums(rows, data, lambda some: scaled(some).square_()),
-                ]
-            )
-        else:
-            found = self.backend.sums(rows, data, lambda some: some.to(rows.dtype))
-        return found if out is None else out.add_(found)
-
-    def _compressed_stats(
-        self, data: Compressed, rows: Tensor, part: slice, squares: bool
-    ) -> Tensor:
-        """Return the sums of a part's columns, given alone."""
+            data = data.of(part)
+            values = data.entries.values()
+            if not squares:
+                return data.times(rows, values)
+            counts = self.backend.asarray(np.diff(data.pointers))
+            values = values / torch.repeat_interleave(scale[part].to(rows.dtype), counts)
+            return torch.vstack([data.times(rows, v) for v in (values, values**2)])
         if not squares:
-            return data.times(rows).double()
-        scale = self.here("scale_")[part].to(rows.dtype)
-        counts = self.backend.asarray(np.diff(data.pointers))
-        values = data.entries.values() / torch.repeat_interleave(scale, counts)
-        return torch.vstack([data.times(rows, values), data.times(rows, values**2)]).double()
+            return summed(self.backend, rows, data, lambda some: some.to(rows.dtype))
+        pivot = self._learned("pivot_")
 
-    def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        return stats / self.here("scale_")[part]
+        def scaled(power: int, some: Tensor) -> Tensor:
+            return ((some.double() - pivot) / scale).to(rows.dtype).pow_(power)
 
-    def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-        first, second = stats.chunk(2)
-        return first, second
+        both = [summed(self.backend, rows, data, partial(scaled, power)) for power in (1, 2)]
+        return torch.vstack(both)
 
     def gathered(self, data: Any, columns: Any) -> Tensor:
         if isinstance(data, Compressed):
             return torch.stack([data.column(int(j)) for j in columns])
         return data[:, self.backend.asarray(np.asarray(columns))].T
 
-    def _dense_moments(self, X: Tensor, weight: Tensor) -> Moments:
-        """Return the weighted moments, by sums about the row of largest weight as on the host."""
-        low, high = self.backend.extremes(X)
-        unit = self.backend.asarray(range_or_one(low, high))
-        pivot = X[int(weight.argmax())].double()
-        first, second = self.backend.powers(X, weight, pivot, unit)
-        total = float(weight.sum())
-        mean = first / total
-        variance = (second / total - mean**2).clamp(min=0.0)
-        found = pivot + mean * unit, torch.sqrt(variance) * unit
-        return Moments(low, high, *(self.backend.numpy(values) for values in found))
 
-    def _sparse_moments(self, X: Tensor, weight: Tensor) -> Moments:
-        """Return the weighted moments of compressed rows, zeros counted."""
-        columns = by_columns(X)
-        values, lengths = columns.values().double(), columns.ccol_indices().diff()
-        own = weight[columns.row_indices()]
+class DeviceGroups(OnDevice, Groups):
+    """As ``Groups``, of ``DeviceColumns``."""
 
-        def of_columns(numbers: Tensor, how: str) -> Tensor:
-            return torch.segment_reduce(numbers, how, lengths=lengths, unsafe=True, initial=0.0)
+    takes_sparse = True
 
-        full = lengths == X.shape[0]
-        # Where all entries are stored, zero is not among them.
-        low = torch.segment_reduce(values, "min", lengths=lengths, unsafe=True)
-        high = torch.segment_reduce(values, "max", lengths=lengths, unsafe=True)
-        low, high = (
-            torch.where(full, low, low.clamp(max=0.0)),
-            torch.where(full, high, high.clamp(min=0.0)),
-        )
-        low_, high_ = self.backend.numpy(low), self.backend.numpy(high)
-        unit = self.backend.asarray(range_or_one(low_, high_))
-        total = weight.sum()
-        scaled = values / torch.repeat_interleave(unit, lengths)
-        mean = of_columns(own * scaled, "sum") / total
-        about = scaled - torch.repeat_interleave(mean, lengths)
-        # The entries that are not stored lie a mean away from it.
-        absent = (total - of_columns(own, "sum")).clamp(min=0.0)
-        variance = (of_columns(own * about**2, "sum") + absent * mean**2) / total
-        deviation = torch.sqrt(variance)
-        return Moments(
-            low_, high_, self.backend.numpy(mean * unit), self.backend.numpy(deviation * unit)
-        )
+    @classmethod
+    def of(cls, pool: Pool, backend: TorchBackend) -> Self:
+        form = super().of(pool, backend)
+        if "columns_" in vars(pool):
+            form.columns_ = DeviceColumns.of(form.columns_, backend)
+        return form
+
+    def _new_columns(self) -> DeviceColumns:
+        return DeviceColumns.of(Columns(self.scale), self.backend)
+
+
+class DeviceProducts(SumsOnDevice, Products):
+    """As ``Products``: the correlations of all classes are one product of two matrices.
+
+    Its left factor has a row for each class and column, that column times the residual.
+    """
+
+    def parts(self, n_classes: int) -> list[slice]:
+        d = self.n_columns_in_
+        step = max(1, PART_BYTES // (8 * n_classes * d))
+        edges = [0, 1, *range(1 + step, d + 1, step), d + 1]
+        starts = self.starts_[edges].tolist()
+        return [slice(a, b) for a, b in pairwise(starts) if b > a]
+
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
+        if not squares:
+            return self._sums(data, rows, part, lambda some: some)
+        return self._squares(data, cast(rows, self.squares_dtype_), part)
+
+    def _moments(self, X: Tensor, share: Vector, part: slice) -> tuple[Vector, Vector]:
+        first, second = self._squares(X, self.backend.asarray(share)[None], part)
+        return self.backend.numpy(first), self.backend.numpy(second)
+
+    def _squares(self, X: Tensor, rows: Tensor, part: slice) -> Tensor:
+        """Return the sums for products of columns in their units, above those for the squares."""
+        unit = self.backend.asarray(self.unit_)  # while fit still works on it
+
+        def scaled(power: int, some: Tensor) -> Tensor:
+            return (some / unit.to(some.dtype)).pow_(power)
+
+        both = [self._sums(X, rows, part, partial(scaled, power)) for power in (1, 2)]
+        return torch.vstack(both)
+
+    def _sums(
+        self, X: Tensor, rows: Tensor, part: slice, read: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """Return the sums of ``rows * product``, (k, atoms of the part), in float64."""
+
+        def values(some: Tensor) -> Tensor:
+            return read(some.to(rows.dtype))
+
+        if part.start < self.starts_[1]:  # the plain columns
+            return summed(self.backend, rows, X, values)
+        first = self._first_column(part)
+        last = int(np.searchsorted(self.starts_, part.stop)) - 1
+        k, n = rows.shape
+        width = self.n_columns_in_ - first
+        total = torch.zeros((k, last - first, width), dtype=torch.float64, device=X.device)
+
+        def add(classes: slice) -> None:
+            mine = torch.zeros_like(total[classes])
+            for examples in ranges(n, PRODUCT_EXAMPLES):
+                right = values(X[examples])[:, first:]
+                left = rows[classes, None, examples] * right[:, : last - first].T
+                mine += (left.flatten(0, 1) @ right).unflatten(0, left.shape[:2])
+            total[classes] = mine
+
+        size = (last - first) * (PRODUCT_EXAMPLES * rows.element_size() + width * 16)
+        self.backend.memory.chunks(k, size, add, "the products of a class")
+
+        def places() -> NDArray[np.intp]:
+            """Return where the products are among those of all pairs of the columns."""
+            one, other = self._factors(np.arange(part.start, part.stop))
+            return (one - first) * width + other - first
+
+        return total.flatten(1)[:, self.held(f"places {part}", places)]
+
+
+def summed(
+    backend: TorchBackend, rows: Tensor, data: Tensor, read: Callable[[Tensor], Tensor]
+) -> Tensor:
+    """Return ``rows @ read(data)`` in float64, (k, d): rows (k, n), data (n, ...).
+
+    ``read`` turns some of the data's rows into the type of ``rows``; they are read as many
+    at a time as there is room for.
+    """
+    k, n = rows.shape
+    parts: list[Tensor] = []
+
+    def add(some: slice) -> None:
+        chunk = slice(some.start * CHUNK_EXAMPLES, min(some.stop * CHUNK_EXAMPLES, n))
+        parts.append(backend.correlated(rows[:, chunk], read(data[chunk]).T))
+
+    each = rows.element_size() * data[:1].numel() * (3 * CHUNK_EXAMPLES + k)
+    backend.memory.chunks(-(-n // CHUNK_EXAMPLES), each, add, "the sums over rows of X")
+    return torch.stack(parts).sum(dim=0)
+
+
+def largest_magnitudes(X: Tensor) -> Vector:
+    """Return the largest magnitude of every column."""
+    low, high = torch.aminmax(X, dim=0)
+    return torch.maximum(-low.double(), high.double()).cpu().numpy()
+
+
+def powers(X: Tensor, weight: Vector) -> Powers:
+    """Return the powers of the columns of a block, as ``pools.table`` tells of NumPy's."""
+    mass, total = torch.as_tensor(weight, device=X.device), float(weight.sum())
+    if is_sparse(X):
+        low, high, mean, second = (values.cpu().numpy() for values in _sparse_powers(X, mass))
+        return Powers(low, high, mean, total, np.zeros_like(mean), second, total)
+    ends = [values.double() for values in torch.aminmax(X, dim=0)]
+    heaviest = int(np.argmax(weight))
+    pivot, unit = X[heaviest].double(), _half_range(*ends)
+    parts: list[Tensor] = []
+
+    def add(some: slice) -> None:
+        chunk = (X[some].double() - pivot).div_(unit)
+        first = mass[some] @ chunk
+        parts.append(torch.stack([first, mass[some] @ chunk.square_()]))
+
+    Memory(X.device).chunks(len(X), 3 * 8 * X[:1].numel(), add, "the moments of X")
+    wanted = *ends, pivot, *torch.stack(parts).sum(dim=0)
+    low, high, middle, first, second = (values.cpu().numpy() for values in wanted)
+    return Powers(low, high, middle, float(weight[heaviest]), first, second, total)
+
+
+def _sparse_powers(X: Tensor, mass: Tensor) -> tuple[Tensor, ...]:
+    """Return extremes, means, and squares about these, of compressed rows, zeros counted."""
+    columns = by_columns(X)
+    values, lengths = columns.values().double(), columns.ccol_indices().diff()
+    own, total = mass[columns.row_indices()], mass.sum()
+
+    def of_columns(numbers: Tensor, how: str = "sum", initial: float | None = 0.0) -> Tensor:
+        return torch.segment_reduce(numbers, how, lengths=lengths, unsafe=True, initial=initial)
+
+    # Where all entries are stored, zero is not among them.
+    full = lengths == X.shape[0]
+    low, high = (of_columns(values, how, None) for how in ("min", "max"))
+    low = torch.where(full, low, low.clamp(max=0.0))
+    high = torch.where(full, high, high.clamp(min=0.0))
+    unit = _half_range(low, high)
+    scaled = values / torch.repeat_interleave(unit, lengths)
+    mean = of_columns(own * scaled) / total
+    about = scaled - torch.repeat_interleave(mean, lengths)
+    # The entries that are not stored lie a mean away from it.
+    absent = (total - of_columns(own)).clamp(min=0.0)
+    return low, high, mean * unit, of_columns(own * about**2) + absent * mean**2
+
+
+def _half_range(low: Tensor, high: Tensor) -> Tensor:
+    """Return half the range of each column, or one where it is constant."""
+    unit = high / 2 - low / 2
+    return torch.where(unit > 0, unit, 1.0)

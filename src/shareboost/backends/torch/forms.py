@@ -2,34 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import clone
 from torch import Tensor
 
-from ...pools import Columns, Groups, Pieces, Pool, Products, Stumps, Templates, Union
+from ...pools.base import Pool, added
+from ...pools.columns import Columns
+from ...pools.groups import Groups
+from ...pools.pieces import Pieces
+from ...pools.products import Products
+from ...pools.stumps import Stumps
 from ...pools.table import Table, Whole
-from .columns import DeviceColumns
-from .groups import DeviceGroups
-from .on_device import OnDevice
-from .pieces import DevicePieces
-from .products import DeviceProducts
-from .stumps import DeviceStumps
-from .templates import DeviceTemplates
+from ...pools.templates import Templates
+from ...pools.union import Union
 from .tensors import host_array
-from .union import DeviceUnion
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
     from .backend import TorchBackend
 
-FORMS: dict[type[Pool], type[Any]] = {
-    Columns: DeviceColumns,
-    Groups: DeviceGroups,
-    Stumps: DeviceStumps,
-    Products: DeviceProducts,
-    Pieces: DevicePieces,
-    Templates: DeviceTemplates,
-    Union: DeviceUnion,
+# The module here that has a pool's form, named "Device" and the pool's name.
+FORMS: dict[type[Pool], str] = {
+    Columns: "columns",
+    Groups: "columns",
+    Stumps: "stumps",
+    Products: "columns",
+    Pieces: "pieces",
+    Templates: "templates",
+    Union: "forms",
 }
 # What a pool leaves to ``Pool`` if its columns are written out, which any device can.
 SUMS = ("encode", "prepare", "stats", "correlations", "moments", "columns")
@@ -41,8 +48,10 @@ def form_of(pool: Pool, backend: TorchBackend) -> Any:
     It is the pool itself where nothing of the pool is NumPy's but what its features hold.
     """
     kind: Any = type(pool)
+    name = f"Device{kind.__name__}"
     if kind in FORMS:
-        return FORMS[kind].of(pool, backend)
+        form: Any = getattr(import_module(f"{__package__}.{FORMS[kind]}"), name)
+        return form.of(pool, backend)
     if all(getattr(kind, name) is getattr(Pool, name) for name in SUMS):
         return pool
     if "n_atoms_" in vars(pool):
@@ -50,8 +59,64 @@ def form_of(pool: Pool, backend: TorchBackend) -> Any:
             f"The pool {kind.__name__} cannot be computed on {backend.device} with what it has "
             "learned in NumPy: only it can read its statistics. Leave device=None."
         )
-    form: Any = type(f"Device{kind.__name__}", (WrittenOut, kind), {})
+    form = type(name, (WrittenOut, kind), {})
     return form.of(pool, backend)
+
+
+class OnDevice:
+    """What the forms have in common: all that their pool holds, and a backend."""
+
+    backend: TorchBackend
+    _held: dict[str, Tensor]
+    takes_sparse: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, pool: Pool, backend: TorchBackend) -> Self:
+        """Return the form of a pool, fitted if the pool is."""
+        form = cls.__new__(cls)
+        vars(form).update(vars(pool), backend=backend, _held={})
+        return form
+
+    def held(self, name: str, make: Callable[[], NDArray[Any]]) -> Tensor:
+        """Return what is held on the device under a name, made in NumPy when first asked for."""
+        if name not in self._held:
+            self._held[name] = self.backend.asarray(make())
+        return self._held[name]
+
+    def _learned(self, name: str) -> Tensor:
+        return self.held(name, partial(getattr, self, name))
+
+
+class SumsOnDevice(OnDevice):
+    """A form with sums of its own; a block is the rows of X, or has them as its ``source``."""
+
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
+        """Return the statistic of a block, in float64."""
+        raise NotImplementedError
+
+    def stats(
+        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
+    ) -> Any:
+        return added(out, self.sums(data, rows, part, squares))
+
+    def columns(self: Any, data: Any, atom: int) -> Any:
+        return self.backend.columns(self.features([atom]), getattr(data, "source", data)).T
+
+
+class DeviceUnion(OnDevice, Union):
+    """As ``Union``, of the forms of its pools."""
+
+    @classmethod
+    def of(cls, pool: Pool, backend: TorchBackend) -> DeviceUnion:
+        form = super().of(pool, backend)
+        for _, member in form._named():
+            backend.form(member)  # raises before any work where one has none
+        if "pools_" in vars(pool):
+            form.pools_ = [backend.form(member) for member in form.pools_]
+        return form
+
+    def _new_pool(self, pool: Pool) -> Pool:
+        return self.backend.form(clone(pool))
 
 
 class WrittenOut(OnDevice, Pool):
@@ -61,13 +126,9 @@ class WrittenOut(OnDevice, Pool):
     """
 
     slow_columns = adds_in_place = False
-    encode, stats, correlations, moments = (
-        Pool.encode,
-        Pool.stats,
-        Pool.correlations,
-        Pool.moments,
-    )
-    columns, parts, starts, scales = Pool.columns, Pool.parts, Pool.starts, Pool.scales
+    encode, stats, correlations = Pool.encode, Pool.stats, Pool.correlations
+    moments, columns, parts = Pool.moments, Pool.columns, Pool.parts
+    starts, scales = Pool.starts, Pool.scales
 
     def learn(self, table: Table, centred: bool) -> None:
         X, weight = table.gathered()
@@ -98,3 +159,10 @@ class WrittenOut(OnDevice, Pool):
                 f"The pool {name} cannot be computed on {self.backend.device}: the columns of its "
                 "features take no tensors. Leave device=None and give X in NumPy's arrays."
             ) from cause
+
+
+def padded(values: NDArray[Any], sizes: NDArray[Any], fill: Any) -> NDArray[Any]:
+    """Return values as rows of those sizes, filled up, (rows, longest)."""
+    rows = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), fill, dtype=values.dtype)
+    rows[np.arange(rows.shape[1]) < sizes[:, None]] = values
+    return rows

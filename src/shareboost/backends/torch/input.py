@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import (
     _check_feature_names,
     _check_n_features,
     check_array,
     column_or_1d,
 )
-from torch import Tensor
 
-from ..base import Backend
 from ..input import ArrayInput
 from . import place_of
-from .tensors import as_tensor, checked_tensor, host_array, like, taken
+from .tensors import as_tensor, checked_tensor, host_array, like, same_device, taken
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import Tensor
+
+    from ..base import Backend
 
 
 class TensorInput(ArrayInput):
@@ -60,7 +63,12 @@ class TensorInput(ArrayInput):
     def evaluation_sample(
         self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
     ) -> Any:
-        backend.check_beside(eval_set[0], "eval_set")
+        own, other = as_tensor(eval_set[0]).device, getattr(backend, "device", None)
+        if other is None or not same_device(own, other):
+            raise ValueError(
+                f"eval_set is on {own}, and the fit on {other or 'no device'}: rows are not moved "
+                "to another device. Move them, or give them in NumPy's arrays."
+            )
         return super().evaluation_sample(checked, eval_set, classes, finite, backend)
 
     def like(self, result: Any, X: Any) -> Any:

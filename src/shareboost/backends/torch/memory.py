@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import torch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # Of the free memory, what the temporary tensors of a chunk may take; the rest is for what the
 # allocator cannot use and for the rounds to come.

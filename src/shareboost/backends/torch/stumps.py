@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ...arrays import cast
 from ...pools.stumps import Stumps
-from ...pools.table import Table
 from ...pools.thresholds import Counted
-from .on_device import OnDevice
-from .types import tensor_type
+from .forms import SumsOnDevice, padded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...pools.table import Table, Vector
 
 # What the statistics of a part take at most.
 PART_BYTES = 1 << 28
@@ -28,7 +30,7 @@ class Ranked(NamedTuple):
     source: Tensor  # rows of X
 
 
-class DeviceStumps(OnDevice, Stumps):
+class DeviceStumps(SumsOnDevice, Stumps):
     """As ``Stumps``. Rows are sorted once for every column.
 
     A stump's sum is then that of the first rows in the order of its column: sums along the
@@ -39,29 +41,26 @@ class DeviceStumps(OnDevice, Stumps):
     where a column is cut is then decided on the host.
     """
 
-    def _counted(self, X: Tensor, weight: NDArray[np.float64]) -> Iterator[Counted]:
+    def _counted(self, X: Tensor, weight: Vector) -> Iterator[Counted]:
         n, d = X.shape
-        own = self.backend.asarray(weight)
-        found: list[Counted] = []
+        share = self.backend.asarray(weight)
+        counted: list[Counted] = []
 
         def count(columns: slice) -> None:
             values, order = X[:, columns].T.double().sort(dim=1)
-            mass = own[order]
+            mass = share[order]
             # Two NaN are one value, though they are not equal.
             same = (values[:, 1:] == values[:, :-1]) | values[:, :-1].isnan()
             last = torch.cat([~same, same.new_ones((len(same), 1))], dim=1)
             totals = torch.cumsum(mass, dim=1)[last]
             counts = self.backend.numpy(last.sum(dim=1))
             edges = np.cumsum(counts)[:-1]
-            for distinct, total in zip(
-                np.split(self.backend.numpy(values[last]), edges),
-                np.split(self.backend.numpy(totals), edges),
-                strict=True,
-            ):
-                found.append(Counted(distinct, np.diff(total, prepend=0.0)))
+            both = (np.split(self.backend.numpy(some), edges) for some in (values[last], totals))
+            for distinct, total in zip(*both, strict=True):
+                counted.append(Counted(distinct, np.diff(total, prepend=0.0)))
 
         self.backend.memory.chunks(d, 48 * n, count, "the distinct values of a column")
-        yield from found
+        yield from counted
 
     def _set_common(self, table: Table) -> None:
         """Leave out no code."""
@@ -91,24 +90,21 @@ class DeviceStumps(OnDevice, Stumps):
     def _ranked(self, X: Tensor, columns: slice) -> tuple[Tensor, Tensor]:
         """Return the order of the rows by each column, and how many each stump is 1 for."""
         sizes = np.diff(self.starts_)[columns]
+        atoms = slice(int(self.starts_[columns.start]), int(self.starts_[columns.stop]))
         # Every column's thresholds, after the last of which come some that no value exceeds.
-        cuts = np.full((len(sizes), max(1, int(sizes.max(initial=0)))), np.inf)
-        own = slice(int(self.starts_[columns.start]), int(self.starts_[columns.stop]))
-        cuts[np.arange(cuts.shape[1]) < sizes[:, None]] = self.thresholds_[own]
+        cuts = padded(self.thresholds_[atoms], sizes, np.inf)
         thresholds, count = self.backend.asarray(cuts), self.backend.asarray(sizes)[:, None]
         values = X[:, columns].T.double().contiguous()
         codes = torch.minimum(torch.searchsorted(thresholds, values), count)
         codes, places = codes.sort(dim=1, stable=True)
-        atoms = torch.arange(cuts.shape[1], device=X.device)
-        reached = torch.searchsorted(codes, atoms.expand(len(cuts), -1).contiguous(), right=True)
-        return places.to(torch.int32), reached[atoms < count]
+        each = torch.arange(cuts.shape[1], device=X.device)
+        reached = torch.searchsorted(codes, each.expand(len(cuts), -1).contiguous(), right=True)
+        return places.to(torch.int32), reached[each < count]
 
     def prepare(self, rows: Tensor) -> Tensor:
-        return rows.to(tensor_type(self.sums_dtype_))
+        return cast(rows, self.sums_dtype_)
 
-    def stats(
-        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
-    ) -> Tensor:
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         """Return the sums of rows by code, (bins of the part, k): differences of those below.
 
         Where NumPy's leave common codes out, one more row has the sum of all rows. The sums of
@@ -125,34 +121,25 @@ class DeviceStumps(OnDevice, Stumps):
             kept = data.order is not None
             order = data.order[some] if kept else self._ranked(data.source, some)[0]
             running = torch.cumsum(rows[:, order.long()], dim=2, dtype=torch.float64)
-            start, stop = self.starts_[[first + columns.start, first + columns.stop]].tolist()
-            own = slice(start - part.start, stop - part.start)
-            place = data.below[start:stop]
-            sums = running[:, column[own] - columns.start, (place - 1).clamp(min=0)]
-            below[:, own] = torch.where(place > 0, sums, 0.0)
+            start, stop = self.starts_[[some.start, some.stop]].tolist()
+            mine = slice(start - part.start, stop - part.start)
+            reached = data.below[start:stop]
+            sums = running[:, column[mine] - columns.start, (reached - 1).clamp(min=0)]
+            below[:, mine] = torch.where(reached > 0, sums, 0.0)
 
         each = n * (8 + 14 * k + (64 if data.order is None else 0))
         self.backend.memory.chunks(last - first, each, write, "the sums of a column")
-        found = self._by_code(below, rows.sum(dim=1, dtype=torch.float64), part)
-        return found if out is None else out.add_(found)
-
-    def _by_code(self, below: Tensor, total: Tensor, part: slice) -> Tensor:
-        """Return the sums of rows by code from those that each stump is 1 for, (k, atoms)."""
-        edges = self._bin_edges(*self._columns_of(part))
-        ends = edges[1:] - 1  # the last bin of each column, which has no stump
-        up_to = below.new_empty((int(edges[-1]), len(below)))
-        up_to[self.backend.asarray(np.delete(np.arange(edges[-1]), ends))] = below.T
-        up_to[self.backend.asarray(ends)] = total
-        before = up_to.roll(1, dims=0)
-        before[self.backend.asarray(edges[:-1])] = 0.0
-        bins = up_to - before
+        total = rows.sum(dim=1, dtype=torch.float64)
+        stumps, _, edges = self._bins(part)
+        up_to = below.new_empty((int(stumps.numel()) + last - first, k))
+        up_to[edges[1:] - 1] = total  # the last bin of each column, which has no stump
+        up_to[stumps] = below.T
+        bins = up_to - up_to.roll(1, dims=0)
+        bins[edges[:-1]] = up_to[edges[:-1]]
         return torch.vstack([bins, total]) if self.stored_ else bins
 
-    def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        return self._below(stats, part) / self.here("scale_")[part]
-
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-        mostly, scale = self.here("mostly_one_")[part], self.here("scale_")[part]
+        mostly, scale = self._learned("mostly_one_")[part], self._learned("scale_")[part]
         first = int(self._bin_edges(*self._columns_of(part))[1])
         total = stats[:first].sum(dim=0)[:, None]  # as of any column
         sums = (self._below(stats, part) - torch.where(mostly, total, 0.0)) / scale
@@ -160,13 +147,14 @@ class DeviceStumps(OnDevice, Stumps):
 
     def _below(self, stats: Any, part: slice) -> Any:
         """Return the sums of the rows that each stump of a part is 1 for, (k, atoms)."""
-        edges = self._bin_edges(*self._columns_of(part))
-        ends = edges[1:] - 1
-        stumps = np.delete(np.arange(edges[-1]), ends)
-        column = np.repeat(np.arange(len(ends)), np.diff(edges) - 1)
-        running = torch.cumsum(stats[: int(edges[-1])], dim=0)
-        before = torch.vstack([torch.zeros_like(running[:1]), running[self.backend.asarray(ends)]])
-        return (running[self.backend.asarray(stumps)] - before[self.backend.asarray(column)]).T
+        stumps, first, _ = self._bins(part)
+        n_bins = len(stats) - self.stored_
+        running = torch.nn.functional.pad(torch.cumsum(stats[:n_bins], dim=0), (0, 0, 1, 0))
+        return (running[stumps + 1] - running[first]).T
 
-    def columns(self, data: Ranked, atom: int) -> Tensor:
-        return self.backend.columns(self.features([atom]), data.source).T
+    def _bins(self, part: slice) -> tuple[Tensor, ...]:
+        """Return the bin of each stump of a part, the first of its column, and all edges."""
+        edges = self._bin_edges(*self._columns_of(part))
+        stumps = np.delete(np.arange(edges[-1]), edges[1:] - 1)
+        first = np.repeat(edges[:-1], np.diff(edges) - 1)
+        return tuple(map(self.backend.asarray, (stumps, first, edges)))

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ...arrays import ranges
 from ...kernels import MIDDLE
-from ...pools.numbers import ranges
+from ...pools.patches import as_images
 from ...pools.templates import Templates
-from .fused import fused
-from .images import as_images, masked_maxima, responses
-from .on_device import OnDevice
+from .forms import SumsOnDevice
+from .kernels import fused, masked_maxima, responses
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class DeviceImages(NamedTuple):
@@ -24,7 +26,7 @@ class DeviceImages(NamedTuple):
     source: Tensor  # rows of X
 
 
-class DeviceTemplates(OnDevice, Templates):
+class DeviceTemplates(SumsOnDevice, Templates):
     """As ``Templates``: convolutions, masks and maxima on the device.
 
     Selection works on the same codes of one byte. Where those of all images do not fit the
@@ -41,77 +43,50 @@ class DeviceTemplates(OnDevice, Templates):
         codes = torch.empty((self.n_atoms_, len(X)), dtype=torch.int8, device=X.device)
 
         def write(some: slice) -> None:
-            codes[:, some] = self._coded(X[some], self._all)
+            codes[:, some] = self._coded(X[some], slice(0, self.n_atoms_))
 
         self._over_images(len(X), write)
         return DeviceImages(codes, X)
 
-    def prepare(self, rows: Tensor) -> Tensor:
-        return rows.to(torch.float32)
-
-    def stats(
-        self, data: Any, rows: Any, part: slice, out: Any = None, squares: bool = False
-    ) -> Tensor:
+    def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         if data.codes is not None:
-            sums = self._sums(data.codes[part], rows, squares)
+            sums = self._of_codes(data.codes[part], rows, squares)
         else:
             parts: list[Tensor] = []
 
             def add(some: slice) -> None:
                 codes = self._coded(data.source[some], part)
-                parts.append(self._sums(codes, rows[:, some], squares))
+                parts.append(self._of_codes(codes, rows[:, some], squares))
 
             self._over_images(len(data.source), add)
             sums = torch.stack(parts).sum(dim=0)
         total = rows.sum(dim=1, dtype=torch.float64)
         if not squares:
             sums += MIDDLE * total[:, None]
-        found = torch.nn.functional.pad(sums, (0, 1))
-        found[0, :, -1] = total
-        return found if out is None else out.add_(found)
-
-    def correlations(self, stats: Tensor, part: slice) -> Tensor:
-        ratio = self.unit_ / self.here("scale_")[part]
-        sums = stats[0, :, :-1] * (self.here("step_")[part] * ratio)
-        sums += stats[0, :, -1:] * (self.here("low_")[part] * ratio)
+        sums = torch.nn.functional.pad(sums, (0, 1))
+        sums[0, :, -1] = total
         return sums
 
-    def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-        ratio = self.unit_ / self.here("scale_")[part]
-        step = self.here("step_")[part] * ratio
-        first, second = stats[0, :, :-1] * step, stats[1, :, :-1] * step**2
-        if self.centred_:
-            return first, second
-        middle = (self.here("low_")[part] + float(MIDDLE) * self.here("step_")[part]) * ratio
-        total = stats[0, :, -1:]
-        return first + middle * total, second + middle * (2.0 * first + middle * total)
-
-    def columns(self, data: DeviceImages, atom: int) -> Tensor:
-        return self.backend.columns(self.features([atom]), data.source).T
-
-    def _sums(self, codes: Tensor, rows: Tensor, squares: bool) -> Tensor:
+    def _of_codes(self, codes: Tensor, rows: Tensor, squares: bool) -> Tensor:
         """Return the sums of rows times codes about the middle, (1, k, atoms).
 
-        For squares (2, k, atoms): also times the squares of the codes.
+        For squares (2, k, atoms): also times the squares of the codes. Of as many atoms at a time
+        as fit.
         """
         kernels = None if squares else fused(codes)
         if kernels is not None:
             return kernels.code_sums(codes, rows)[None]
-        first = self._of_atoms(codes, rows, lambda some: some.to(rows.dtype))
-        if not squares:
-            return first[None]
-        second = self._of_atoms(codes, rows, lambda some: some.to(rows.dtype).square_())
-        return torch.stack([first, second])
-
-    def _of_atoms(self, codes: Tensor, rows: Tensor, read: Any) -> Tensor:
-        """Return ``rows @ read(codes).T``, (k, atoms), of as many atoms at a time as fit."""
-        found = torch.empty((len(rows), len(codes)), dtype=torch.float64, device=rows.device)
+        shape = 1 + squares, len(rows), len(codes)
+        sums = torch.empty(shape, dtype=torch.float64, device=rows.device)
 
         def write(some: slice) -> None:
-            found[:, some] = self.backend.correlated(rows, read(codes[some]))
+            columns = codes[some].to(rows.dtype)
+            for out in sums:
+                out[:, some] = self.backend.correlated(rows, columns)
+                columns = columns.square()
 
-        self.backend.memory.chunks(len(codes), 9 * codes.shape[1], write, "the codes of an atom")
-        return found
+        self.backend.memory.chunks(len(codes), 13 * codes.shape[1], write, "the codes of an atom")
+        return sums
 
     def _over_images(self, n: int, task: Any) -> None:
         """Call the task on ranges of images for whose responses there is room."""
@@ -122,35 +97,33 @@ class DeviceTemplates(OnDevice, Templates):
         )  # fmt: skip
         self.backend.memory.chunks(n, 9 * largest + 10 * self.n_atoms_, task, "the responses")
 
-    @property
-    def _all(self) -> slice:
-        return slice(0, self.n_atoms_)
-
     def _coded(self, X: Tensor, part: slice) -> Tensor:
         """Return the codes of some images for a part, (atoms of the part, n)."""
-        values = self._part_values(as_images(X, self.image_shape_, self.unit_), part)
-        codes = (values - self.here("low_")[part]).div_(self.here("step_")[part]).add_(0.5)
-        return codes.clamp_(0.0, 255.0).floor_().sub_(MIDDLE).to(torch.int8).T
+        values = self._part_values(as_images(X, slice(None), self.image_shape_, self.unit_), part)
+        low, step = self._learned("low_")[part], self._learned("step_")[part]
+        codes = (values - low).div_(step).add_(0.5).clamp_(0.0, 255.0)
+        return codes.floor_().sub_(MIDDLE).to(torch.int8).T
 
     def _calibrate(self, X: Tensor, sample: NDArray[np.intp], centred: bool) -> None:
-        images = as_images(X[self.backend.asarray(sample)], self.image_shape_, self.unit_)
-        found: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
+        images = as_images(
+            X[self.backend.asarray(sample)], slice(None), self.image_shape_, self.unit_
+        )
+        parts: list[tuple[Tensor, ...]] = []
 
         def add(some: slice) -> None:
-            values = self._part_values(images[some], self._all)
+            values = self._part_values(images[some], slice(0, self.n_atoms_))
             wide = values.double()
-            found.append(
-                (values.amin(dim=0), values.amax(dim=0), wide.sum(dim=0), (wide**2).sum(dim=0))
-            )
+            sums = wide.sum(dim=0), wide.square_().sum(dim=0)
+            parts.append((values.amin(dim=0), values.amax(dim=0), *sums))
 
         self._over_images(len(images), add)
-        low, high, first, second = (torch.stack(own) for own in zip(*found, strict=True))
+        low, high, first, second = (torch.stack(own) for own in zip(*parts, strict=True))
+        wanted = low.amin(dim=0), high.amax(dim=0), first.sum(dim=0), second.sum(dim=0)
+        least, greatest, first_, second_ = map(self.backend.numpy, wanted)
         n = len(images)
-        numpy = self.backend.numpy
-        ends = numpy(low.amin(dim=0)), numpy(high.amax(dim=0))
-        self._set_codes(*ends, numpy(first.sum(dim=0) / n), numpy(second.sum(dim=0) / n), centred)
+        self._set_codes(least, greatest, first_ / n, second_ / n, centred)
 
-    def _part_values(self, images: Tensor, part: slice) -> Tensor:
+    def _part_values(self, images: Any, part: slice) -> Tensor:
         """Return the values of a part's atoms, (images, atoms of the part)."""
         values = []
         for size, first in zip(self.sizes_, self.starts_.tolist(), strict=False):

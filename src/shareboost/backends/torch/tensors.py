@@ -4,44 +4,43 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.dlpack import from_dlpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
 DEVICES = ("cpu", "cuda")
 # Types that are read as they are, and those for which torch has few functions.
 READ = {
-    torch.bool,
-    torch.uint8,
-    torch.int8,
-    torch.int16,
-    torch.int32,
-    torch.int64,
-    torch.float32,
-    torch.float64,
+    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+    *(torch.float32, torch.float64),
 }
-CONVERTED = {
-    torch.uint16: torch.float32,
-    torch.uint32: torch.float64,
-    torch.uint64: torch.float64,
-}
+CONVERTED = {torch.uint16: torch.float32, torch.uint32: torch.float64, torch.uint64: torch.float64}
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Leave out torch's word that compressed rows are new to it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
+
+
+@_quiet()
 def as_tensor(X: Any) -> Tensor:
     """Return a torch or CuPy array as a tensor of the same memory; sparse ones as rows."""
     if isinstance(X, Tensor):
         X = X.detach()
-        if X.layout not in (torch.sparse_coo, torch.sparse_csc):
-            return X
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            return X.to_sparse_csr()
+        return X.to_sparse_csr() if X.layout in (torch.sparse_coo, torch.sparse_csc) else X
     if type(X).__module__.startswith("cupyx"):  # CuPy's sparse matrices
         rows = X.tocsr()
         pointers, columns, values = map(from_dlpack, (rows.indptr, rows.indices, rows.data))
@@ -63,20 +62,16 @@ def host_array(X: Any) -> Any:
     return sp.csr_array(tuple(part.numpy() for part in parts), shape=tuple(tensor.shape))
 
 
+@_quiet()
 def compressed(pointers: Tensor, columns: Tensor, values: Tensor, shape: Sequence[int]) -> Tensor:
-    """Return a tensor of compressed rows, without torch's word that these are new to it."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return torch.sparse_csr_tensor(
-            pointers, columns, values, tuple(shape), check_invariants=False
-        )
+    """Return a tensor of compressed rows."""
+    return torch.sparse_csr_tensor(pointers, columns, values, tuple(shape), check_invariants=False)
 
 
+@_quiet()
 def by_columns(X: Tensor) -> Tensor:
     """Return compressed rows as compressed columns."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        return X.to_sparse_csc()
+    return X.to_sparse_csc()
 
 
 def checked_tensor(X: Any, allows_nan: bool) -> Tensor:
@@ -114,14 +109,17 @@ def _check_finite(values: Tensor, allows_nan: bool) -> None:
     if math.isfinite(total):  # as of all usual numbers, without an array of flags
         return
     if bool(torch.isinf(values).any()):
-        raise ValueError(
-            f"Input X contains infinity or a value too large for dtype({values.dtype})."
-        )
+        raise ValueError(f"Input X contains infinity or a value too large for {values.dtype}.")
     if not allows_nan and bool(torch.isnan(values).any()):
         raise ValueError(
-            "Input X contains NaN, which this pool does not take. Fill the gaps, or choose "
-            "among stumps, which take NaN for 'not <='."
+            "Input X contains NaN, which this pool does not take. Fill the gaps, or choose among "
+            "stumps, which take NaN for 'not <='."
         )
+
+
+def same_device(one: torch.device, other: torch.device) -> bool:
+    """Return whether both are one device, the first of its kind if it has no number."""
+    return (one.type, one.index or 0) == (other.type, other.index or 0)
 
 
 def like(tensor: Tensor, X: Any) -> Any:
@@ -138,16 +136,29 @@ def is_sparse(X: Tensor) -> bool:
     return X.layout == torch.sparse_csr
 
 
+@_quiet()
 def taken(X: Tensor, places: NDArray[Any]) -> Tensor:
     """Return some rows of a tensor, dense or of compressed rows, by index or by mask."""
     rows = torch.as_tensor(np.flatnonzero(places) if places.dtype == bool else places)
     rows = rows.to(X.device)
     if not is_sparse(X):
         return X[rows]
-    pointers, columns, values = X.crow_indices(), X.col_indices(), X.values()
-    starts, lengths = pointers[:-1][rows], pointers.diff()[rows]
-    stops = torch.cumsum(lengths, 0)
-    own = torch.arange(int(lengths.sum()), device=X.device)
-    entries = own + torch.repeat_interleave(starts - (stops - lengths), lengths)
-    pointers = torch.cat([stops.new_zeros(1), stops])
-    return compressed(pointers, columns[entries], values[entries], (len(rows), X.shape[1]))
+    return X.to_sparse_coo().index_select(0, rows).to_sparse_csr()
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Compute products and convolutions of float32 as such, not in 10 bits, meanwhile."""
+    products, convolutions = torch.backends.cuda.matmul, cast("Any", torch.backends.cudnn)
+    # Since torch 2.9 there is a newer interface, and the older one fails where it was used.
+    newer = hasattr(products, "fp32_precision") and hasattr(convolutions, "conv")
+    name, value = ("fp32_precision", "ieee") if newer else ("allow_tf32", False)
+    owners: list[Any] = [products, convolutions.conv if newer else convolutions]
+    before = [getattr(owner, name) for owner in owners]
+    try:
+        for owner in owners:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, earlier in zip(owners, before, strict=True):
+            setattr(owner, name, earlier)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...io.inputs import Levels, level_name
+from ...io.model_file import Levels, level_name
 from ..errors import CommandError, listed, say
 
 

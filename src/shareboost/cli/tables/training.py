@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...io.inputs import MOST_INPUTS
+from ...io.model_file import MOST_INPUTS
 from ..errors import CommandError, listed
 from .columnar import COLUMNAR, Columnar
 from .inputs import Encoder, Inputs, columns_with_gaps

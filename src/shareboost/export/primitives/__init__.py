@@ -1,7 +1,7 @@
 """The few kinds of steps that every exported form is made of."""
 
 from .balls import Balls
-from .base import Places, Primitive
+from .base import Primitive
 from .hinges import Hinges
 from .matches import Matches
 from .products import Products
@@ -17,15 +17,3 @@ PRIMITIVES: dict[str, type[Primitive]] = {
     "balls": Balls,
     "matches": Matches,
 }
-
-__all__ = [
-    "PRIMITIVES",
-    "Balls",
-    "Hinges",
-    "Matches",
-    "Places",
-    "Primitive",
-    "Products",
-    "Reads",
-    "Thresholds",
-]

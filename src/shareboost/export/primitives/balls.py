@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..c.step import Form, Step, beyond_float32, encode
-from ..fragments import fragments, functions, template
-from ..literals import floats, integers, label, number
-from ..onnx_nodes import Nodes
-from .base import Call, CodeBytes, Pairs, Primitive, Values
+from ..text import floats, fragments, functions, integers, label, number, template
+from .base import Call, CodeBytes, Form, Pairs, Primitive, Step, Values, beyond_float32, encode
 
 if TYPE_CHECKING:
+    from ..onnx_model import Nodes
     from ..plan import Plan
 
 
@@ -39,12 +37,7 @@ class Balls(Primitive):
 
     by_input = True
 
-    @property
-    def origins(self) -> NDArray[np.float64]:
-        """The centres in units of the input, (n, p)."""
-        return self.mean + self.unit * self.centres.astype(np.float64)
-
-    def steps(self, plan: Plan, prefix: str, form: Form) -> list[Step]:
+    def steps(self, plan: Plan, prefix: str, form: Form) -> Iterator[Step]:
         """Return one step, in coordinates: ``z = (x - mean) / unit``, with the mean in float32.
 
         The rounding of the mean goes to the centres and, of the paper's form, whose values are the
@@ -62,51 +55,47 @@ class Balls(Primitive):
         weights[:, :p] *= self.unit
         # Of bytes, too: centres a step of 1/127 aside would let rows out of their balls.
         coded = encode(centres.reshape(1, -1), "int16" if form.weights == "int8" else form.weights)
-        scale = "" if form.weights == "float32" else f" * {float(coded.scales[0])!r}f"
-        centre = f"(float){prefix}_centres[i][j]{scale}"
+        scale = float(coded.scales[0])
+        scaled = "" if form.weights == "float32" else f" * {scale!r}f"
+        centre = f"(float){prefix}_centres[i][j]{scaled}"
         inside = "1.0f" if self.hard else f"(1.0f - distance / {prefix}_radii[i])"
-        step = Step(
+        inputs = {"mean": mean, "centres": coded.codes.reshape(n, p), "radii": self.squared_radii}
+        yield Step(
             self,
             prefix,
+            form,
             n,
             weights.reshape(n * (p + 1), -1),
-            {
-                "mean": mean,
-                "centres": coded.codes.reshape(n, p),
-                "radii": self.squared_radii,
-            },
+            inputs,
             self._code(centre),
             multiply_adds=p + 2 * n * p,
             ram=4 * p,
-            scale=float(coded.scales[0]),
             words={
                 "p": p,
+                "scale": scale,
                 "inverse": f"{float(np.float32(1.0 / self.unit))!r}f",
                 "widened": " * 1.00001f" if self.hard else "",
                 "depth": inside + "$scaled",
                 "value": "z[j]" if self.hard else f"(z[j] - {centre})",
             },
         )
-        return [step]
 
     def _code(self, centre: str) -> str:
         """Return the functions in C, of which some words are left to be filled in."""
         distance, balls = (functions("primitives/balls.c", name) for name in ("distance", "balls"))
-        made, edge = [("float", "", f"z[j] - {centre}")], ""
+        fill = Template(distance).safe_substitute
+        code, edge = fill(real="float", suffix="", apart=f"z[j] - {centre}"), ""
         if self.hard:
-            made.append(("double", "_exact", f"(double)z[j] - (double)({centre})"))
+            apart = f"(double)z[j] - (double)({centre})"
+            code += fill(real="double", suffix="_exact", apart=apart)
             edge = "\n" + fragments("primitives/balls.c")["edge"]
-        code = "".join(
-            Template(distance).safe_substitute(real=real, suffix=suffix, apart=apart)
-            for real, suffix, apart in made
-        )
         return code + balls.replace("$edge", edge)
 
     def values(self, step: Step, X: NDArray[Any]) -> Values:
         z = (X - step.tables["mean"]) / self.unit
         found = []
         for codes, radius in zip(step.tables["centres"], step.tables["radii"], strict=True):
-            apart = z - codes * step.scale
+            apart = z - codes * step.words["scale"]
             distance = np.square(apart).sum(axis=1)
             depth = np.maximum(0.0, 1.0 - distance / radius)[:, None]
             if self.hard:
@@ -118,7 +107,7 @@ class Balls(Primitive):
         """Return the most that a linear function can be in its ball, times the depth, or 0."""
         n, p = self.centres.shape
         more = more.reshape(n, p + 1, *more.shape[1:])
-        centres = step.tables["centres"].astype(np.float64) * step.scale
+        centres = step.tables["centres"].astype(np.float64) * step.words["scale"]
         radii = np.sqrt(step.tables["radii"].astype(np.float64))[:, None, None]
         slope = np.sqrt(np.square(more[:, :p]).sum(axis=1)) * radii
         if self.hard:

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..onnx_nodes import Nodes
-
 if TYPE_CHECKING:
-    from ..c.step import Form, Step
+    from ..onnx_model import Nodes
     from ..plan import Plan
 
 Places = NDArray[np.intp]  # of a part's values among the columns of the plan
 Pairs = NDArray[np.float64]  # (n, k, k): for score q less score p at [p, q]
 Values = NDArray[np.float64]
+Tables = dict[str, NDArray[Any]]
+
+# The types that weights, centres and templates may have in C, with the largest code of each.
+LARGEST_CODE = {"float32": 0, "int16": 32767, "int8": 127}
+INPUT_TYPES = ("float32", "uint8")  # what x may hold in C
+# Templates whose responses are computed side by side: their sums stay in vector registers.
+# Measured on 218 templates of MNIST with AVX-512: 106 us an image for 64, 94 for 112, 96 for 224.
+LANES = 112
+# Bytes of machine code that the compiler saves in the smallest models.
+TINY_CODE = 90
 
 
 class CodeBytes(NamedTuple):
@@ -39,6 +48,16 @@ class Call(NamedTuple):
     function: str
     source: str
     fields: dict[str, str]  # as literals, by name
+
+
+class Form(NamedTuple):
+    """What a header in C is asked to be."""
+
+    name: str
+    weights: str  # one of LARGEST_CODE
+    input_type: str  # one of INPUT_TYPES
+    early_exit: bool = False
+    lanes: int = LANES  # templates that are computed side by side, at most
 
 
 @dataclass(frozen=True)
@@ -67,8 +86,8 @@ class Primitive(ABC):
         return np.empty(0, dtype=np.intp)
 
     @abstractmethod
-    def steps(self, plan: Plan, prefix: str, form: Form) -> list[Step]:
-        """Return the steps of a header in C, whose names begin with the prefix."""
+    def steps(self, plan: Plan, prefix: str, form: Form) -> Iterator[Step]:
+        """Yield the steps of a header in C, whose names begin with the prefix."""
 
     @abstractmethod
     def values(self, step: Step, X: NDArray[Any]) -> Values:
@@ -82,9 +101,7 @@ class Primitive(ABC):
         """
         raise NotImplementedError
 
-    def search_tables(
-        self, step: Step, weights: Values, rounding: float
-    ) -> dict[str, NDArray[np.float32]]:
+    def search_tables(self, step: Step, weights: Values, rounding: float) -> Tables:
         """Return the tables that bounds of one image need, where values are searched.
 
         ``rounding`` is that of a score, as a share of its terms; the weights are (columns, k).
@@ -95,6 +112,10 @@ class Primitive(ABC):
     def code_bytes(self, step: Step) -> CodeBytes:
         """Return what the machine code of a step takes."""
 
+    def folded_bytes(self, n_classes: int, n_columns: int) -> int:
+        """Return the bytes of code that the compiler folds away in the smallest models."""
+        return 0
+
     @abstractmethod
     def calls(self) -> list[Call]:
         """Return the functions of JavaScript that write the values to their places."""
@@ -104,10 +125,78 @@ class Primitive(ABC):
         """Add nodes of ONNX; yield what adds to the scores, (rows, k) in float64, in terms."""
 
 
-def offsets_of(part: Primitive, plan: Plan) -> tuple[NDArray[np.float32], Values]:
-    """Return the offsets of a part's values in float32, and what their rounding adds to scores."""
-    offsets = plan.offsets[part.places].astype(np.float32)
-    return offsets, plan.weights[:, part.places] @ (offsets - plan.offsets[part.places])
+@dataclass(frozen=True)
+class Step:
+    """Features of one kind as C: tables, a function that adds them to the scores, and their cost.
+
+    ``weights`` are those of the values that the code computes, which may be in other units than
+    the model's columns; what that leaves over for every class is ``bias``. Quantised weights of
+    a feature share one scale, and ``factor`` is what its values are multiplied by besides.
+    """
+
+    part: Primitive  # of the plan, or those of its templates that are of one size
+    prefix: str  # of its names in C
+    form: Form
+    n: int  # features
+    weights: NDArray[np.float64]  # (columns, k), feature after feature
+    tables: Tables
+    code: str
+    bias: NDArray[np.float64] | float = 0.0  # (k,)
+    multiply_adds: int = 0  # the most a row can take, besides those of the weights
+    ram: int = 0  # bytes of its local arrays
+    factor: NDArray[np.float64] | float = 1.0  # (n,)
+    words: dict[str, Any] = field(default_factory=dict)  # that its code is filled with
+
+    @cached_property
+    def coded(self) -> Codes:
+        """The weights as they are written, a feature a row."""
+        return encode(self.weights.reshape(self.n, -1), self.form.weights)
+
+    @cached_property
+    def scales(self) -> NDArray[np.float32] | None:
+        """What the values of each feature are multiplied by; None for 1."""
+        scales = self.coded.scales * self.factor
+        return None if np.all(scales == 1.0) else scales.astype(np.float32)
+
+    @property
+    def decoded(self) -> NDArray[np.float64]:
+        """The weights that the values really have, (columns, k)."""
+        return self.coded.values.reshape(self.weights.shape) * np.reshape(self.factor, (-1, 1))
+
+
+class Codes(NamedTuple):
+    """Numbers as ``codes * scales``, one scale a row; of float32 all scales are 1."""
+
+    codes: NDArray[Any]  # (rows, n)
+    scales: NDArray[np.float32]  # (rows,)
+
+    @property
+    def values(self) -> NDArray[np.float64]:
+        """What the codes stand for."""
+        return self.codes * self.scales[:, None].astype(np.float64)
+
+
+def encode(values: NDArray[np.floating[Any]], kind: str) -> Codes:
+    """Return the numbers, (rows, n), as codes of that kind, the nearest there are."""
+    largest = np.abs(values).max(axis=1, initial=0.0)
+    single = np.finfo(np.float32)
+    if not np.all((largest == 0.0) | ((single.tiny <= largest) & (largest <= single.max))):
+        raise beyond_float32("weights")
+    if kind == "float32":
+        return Codes(values.astype(np.float32), np.ones(len(values), dtype=np.float32))
+    scales = (largest / LARGEST_CODE[kind]).astype(np.float32)
+    scales[scales == 0.0] = 1.0
+    codes = np.rint(values / scales[:, None].astype(np.float64))
+    codes = np.clip(codes, -LARGEST_CODE[kind], LARGEST_CODE[kind])
+    return Codes(codes.astype(kind), scales)
+
+
+def beyond_float32(what: str) -> ValueError:
+    """Return the error for a model with numbers that float32 does not hold."""
+    return ValueError(
+        f"The model cannot be exported in float32: it has {what} beyond the range of float32. "
+        "Train it on columns of a smaller or larger unit."
+    )
 
 
 def most_in_range(step: Step, more: Pairs, least: Any, most: Any) -> Pairs:

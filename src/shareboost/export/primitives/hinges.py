@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..c.step import Form, Step
-from ..fragments import functions, template
-from ..literals import floats, integers
-from ..onnx_nodes import Nodes
-from .base import Call, CodeBytes, Pairs, Primitive, Values, most_in_range, weighted
+from ..text import floats, functions, integers, template
+from .base import Call, CodeBytes, Form, Pairs, Primitive, Step, Values, most_in_range, weighted
 
 if TYPE_CHECKING:
+    from ..onnx_model import Nodes
     from ..plan import Plan
 
 
@@ -33,7 +31,7 @@ class Hinges(Primitive):
     def columns_read(self) -> NDArray[np.intp]:
         return self.columns
 
-    def steps(self, plan: Plan, prefix: str, form: Form) -> list[Step]:
+    def steps(self, plan: Plan, prefix: str, form: Form) -> Iterator[Step]:
         tables: dict[str, NDArray[Any]] = {
             "columns": self.columns,
             "thresholds": self.thresholds.astype(np.float32),
@@ -41,7 +39,7 @@ class Hinges(Primitive):
         }
         weights = plan.weights[:, self.places].T
         code = functions("primitives/hinges.c")
-        return [Step(self, prefix, self.places.size, weights, tables, code)]
+        yield Step(self, prefix, form, self.places.size, weights, tables, code)
 
     def values(self, step: Step, X: NDArray[Any]) -> Values:
         above = X[:, self.columns] - step.tables["thresholds"]

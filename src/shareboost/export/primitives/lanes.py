@@ -1,23 +1,27 @@
-"""Templates of one size, laid out for C: side by side, in blocks that share each pixel.
+"""Templates of one size as C: side by side, in blocks that share each pixel.
 
 The responses of many templates are summed side by side, a pixel at a time, and pixels of zero
 are left out: of an image that is mostly blank they are most of the work. The pixels that count
 at each place of a row are listed once for all templates.
+
+Early exit bounds responses. A template's response is at most its norm times that of the pixels
+under it, by Cauchy and Schwarz; of a template of zero mean, times that of the pixels less their
+mean. Where such a bound, under the mask, does not exceed what a block of templates has found
+already, the place is skipped: the values are the same to the last bit.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import groupby
+from string import Template
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..c.step import Form, Step, encode
-from ..c.text import integer_type
-from ..fragments import fragments, functions
-from . import pruning
+from ..text import float_literal, fragments, functions
+from .base import Form, Step, Tables, encode
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -30,7 +34,15 @@ NEGLIGIBLE = 1e-7
 # Lists end in so many end marks. Loops that end at a mark cannot be counted ahead, which keeps
 # gcc from joining rounds of the outer one (unroll-and-jam): that makes them three times slower.
 MARKS = 4
-C = "primitives/matches.c"
+# Below this share of its norm the mean of a template is bounded by itself.
+LARGEST_MEAN = 0.2
+SMALLEST_NORM = 1e-30
+# More lanes look after 1, 2, 4, ... rows at what they have found; what is out of date skips less.
+FEW_LANES = 8
+# How often, at most, the rest is bounded: all features that are left are read for it.
+MOST_CHECKS = 16
+
+C, PRUNING = "primitives/matches.c", "primitives/pruning.c"
 
 Numbers = NDArray[np.intp]
 
@@ -45,8 +57,8 @@ class Lanes:
     together, and ``ends`` tells where the runs, tracks and features of a block begin and end.
     """
 
-    taps: NDArray[np.float32]  # (blocks * taps, lanes)
-    n_blocks: int
+    templates: NDArray[np.float32]  # (blocks * lanes, taps)
+    n_lanes: int  # of a block
     runs: Numbers  # (n, 2): the lane after the last one, the mask across
     more: Numbers  # (n, 2), of further tracks: the lane, the mask across
     features: Numbers  # (n, 2): the track, the mask down
@@ -56,60 +68,57 @@ class Lanes:
     lane: Numbers  # (features,), among the lanes of all blocks
 
     @property
-    def n_lanes(self) -> int:
-        """Number of lanes of a block."""
-        return self.taps.shape[1]
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.box)
 
-    @property
-    def by_lane(self) -> NDArray[np.float32]:
-        """The templates of all lanes, (blocks * lanes, taps)."""
-        by_block = self.taps.reshape(self.n_blocks, -1, self.n_lanes)
-        return by_block.transpose(0, 2, 1).reshape(self.n_blocks * self.n_lanes, -1)
-
-    @property
-    def most_tracks(self) -> int:
-        """Number of further tracks of the block that has most of them."""
-        return int(np.diff(self.ends[:, 1]).max(initial=0))
+    def multiply_adds(self) -> int:
+        """Return those of an image without blank pixels."""
+        rows, columns = self.box[:, 1] - self.box[:, 0], self.box[:, 3] - self.box[:, 2]
+        _, n_more, n_features = np.diff(self.ends, axis=0).T
+        tracks = self.runs[self.ends[1:, 0] - 1, 0] + n_more
+        a_place = self.templates.shape[1] * self.n_lanes + tracks
+        return int((rows * (columns * a_place + n_features)).sum())
 
 
 def step_of(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
-    """Return templates of one size as a step of a header."""
+    """Return templates of one size as a step, whose part has the codes of all lanes."""
     lanes = lanes_of(part, form.lanes)
-    coded = encode(lanes.by_lane, form.weights)
+    coded = encode(lanes.templates, form.weights)
+    shape = part.templates[0].shape
+    words = _words(part, lanes, prefix, form)
     tables = _tables(part, lanes, coded.codes)
-    words = _sizes(part, lanes) | _reads_of_four(prefix, part.unit, form)
     more = "\n" + fragments(C)["more"] if lanes.more.size else ""
     code = functions(C, "list", "respond", "row", "matches").replace("$more", more)
-    pruned = {"open": "", "closed": "", "all_open": ""}
     if form.early_exit:
-        tables |= pruning.bound_tables(part, lanes, coded.codes)
-        code += functions("primitives/pruning.c", "energies", "rest", "block")
-        pruned = {
-            "open": ", const unsigned char *open",
-            "closed": " || (open && !open[place])",
-            "all_open": ", 0",
-        } | pruning.bound_words(part, lanes, coded.codes, form.name)
-    lists = words["across"] * words["listed"] * {"uint8_t": 1, "uint16_t": 2}[words["entry"]]
-    floats = words["across"] + words["n"] + words["lanes"] + words["tracks"]
+        norms = np.linalg.norm(coded.codes[lanes.lane].astype(np.float64), axis=1)
+        inverse = 1.0 / np.maximum(norms, SMALLEST_NORM)
+        tables |= {"inverse": inverse.astype(np.float32), "seen": part.across[lanes.order]}
+        code += functions(PRUNING, "energies", "rest", "block")
+        words |= _bound_words(part, lanes, coded.codes, form.name)
+    lists = words["across"] * words["listed"] * np.min_scalar_type(words["taps"]).itemsize
+    numbers = words["across"] + words["n"] + words["lanes"] + words["tracks"]
+    reordered = {name: getattr(part, name)[lanes.order] for name in ("places", "down", "across")}
+    codes = [template.reshape(shape) for template in coded.codes]
     return Step(
-        replace(part, **_reordered(part, lanes)),
+        replace(part, templates=codes, template=lanes.lane, **reordered),
         prefix,
+        form,
         words["n"],
-        plan.weights[:, part.places[lanes.order]].T,
+        plan.weights[:, reordered["places"]].T,
         tables,
         code,
-        multiply_adds=_multiply_adds(lanes, words["taps"]),
-        ram=lists + 4 * floats,
+        multiply_adds=lanes.multiply_adds(),
+        ram=lists + 4 * numbers,
         factor=coded.scales[lanes.lane].astype(np.float64) * part.unit,
-        lane=lanes.lane,
-        words=words | pruned,
+        words=words,
     )
 
 
 def lanes_of(part: Matches, most: int) -> Lanes:
     """Return the layout of a part whose templates are of one size, at most so many a block."""
     blocks, width = _blocks(part, most)
-    taps = np.zeros((len(blocks), part.templates[0].size, width), dtype=np.float32)
+    templates = np.zeros((len(blocks) * width, part.templates[0].size), dtype=np.float32)
     runs: list[tuple[int, int]] = []
     more: list[tuple[int, int]] = []
     features: list[tuple[int, int]] = []
@@ -124,7 +133,7 @@ def lanes_of(part: Matches, most: int) -> Lanes:
             runs.append((stop, mask))
         first = len(more)
         for lane, (template, own) in enumerate(block):
-            taps[number, :, lane] = part.templates[template].ravel()
+            templates[number * width + lane] = part.templates[template].ravel()
             for mask, group in groupby(own, key=lambda f: int(part.across[f])):
                 track = lane
                 if mask != primary[lane]:
@@ -134,30 +143,25 @@ def lanes_of(part: Matches, most: int) -> Lanes:
                     features.append((track, int(part.down[feature])))
                     order.append(feature)
                     lanes.append(number * width + lane)
-        begin = ends[-1][2]
         ends.append((len(runs), len(more), len(features)))
-        boxes.append(_box(part, order[begin:]))
-    return Lanes(
-        taps.reshape(-1, width),
-        len(blocks),
-        _pairs(runs),
-        _pairs(more),
-        _pairs(features),
-        np.array(ends, dtype=np.intp),
-        np.array(boxes, dtype=np.intp),
-        np.array(order, dtype=np.intp),
-        np.array(lanes, dtype=np.intp),
-    )
+        boxes.append(_box(part, order[ends[-2][2] :]))
+    pairs = (np.array(pairs, dtype=np.intp).reshape(-1, 2) for pairs in (runs, more, features))
+    arrays = (np.array(numbers, dtype=np.intp) for numbers in (ends, boxes, order, lanes))
+    return Lanes(templates, width, *pairs, *arrays)
 
 
 def _blocks(part: Matches, most: int) -> tuple[list[list[tuple[int, list[int]]]], int]:
     """Return the templates of each block, each with its features by mask; lanes of a block."""
+
+    def masks(feature: int) -> tuple[int, int]:
+        return int(part.across[feature]), int(part.down[feature])
+
     uses: dict[int, list[int]] = {}
-    for feature in range(part.template.size):
-        uses.setdefault(int(part.template[feature]), []).append(feature)
+    for feature, template in enumerate(part.template.tolist()):
+        uses.setdefault(template, []).append(feature)
     for own in uses.values():
-        own.sort(key=lambda feature: (*_masks(part, feature), feature))
-    ordered = sorted(uses.items(), key=lambda item: _masks(part, item[1][0]))
+        own.sort(key=masks)
+    ordered = sorted(uses.items(), key=lambda item: masks(item[1][0]))
     n_blocks = -(-len(ordered) // most)
     width = -(-len(ordered) // n_blocks)
     if n_blocks > 1 and most >= VECTOR:
@@ -165,35 +169,25 @@ def _blocks(part: Matches, most: int) -> tuple[list[list[tuple[int, list[int]]]]
     return [ordered[start : start + width] for start in range(0, len(ordered), width)], width
 
 
-def _masks(part: Matches, feature: int) -> tuple[int, int]:
-    return int(part.across[feature]), int(part.down[feature])
-
-
-def _pairs(pairs: list[tuple[int, int]]) -> Numbers:
-    return np.array(pairs, dtype=np.intp).reshape(-1, 2)
-
-
-def _box(part: Matches, features: list[int]) -> tuple[int, int, int, int]:
+def _box(part: Matches, features: list[int]) -> list[int]:
     """Return the first row and the end of those where any mask matters; so columns."""
-    down = [part.masks_down[part.down[f]] for f in features]
-    across = [part.masks_across[part.across[f]] for f in features]
-    return (*_reach(down), *_reach(across))
+    sides = []
+    for masks, used in ((part.masks_down, part.down), (part.masks_across, part.across)):
+        own = [masks[number] for number in used[features]]
+        matter = np.any([mask >= NEGLIGIBLE * mask.max() for mask in own], axis=0)
+        where = np.flatnonzero(matter)
+        sides += [int(where[0]), int(where[-1]) + 1]
+    return sides
 
 
-def _reach(masks: list[NDArray[Any]]) -> tuple[int, int]:
-    """Return the range of places outside of which all masks are negligible."""
-    matter = np.any([mask >= NEGLIGIBLE * mask.max() for mask in masks], axis=0)
-    where = np.flatnonzero(matter)
-    return int(where[0]), int(where[-1]) + 1
-
-
-def _tables(part: Matches, lanes: Lanes, codes: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Return the tables of the full form."""
+def _tables(part: Matches, lanes: Lanes, codes: NDArray[Any]) -> Tables:
+    """Return the tables of the full form; the codes of templates are those of all lanes."""
     _, width, channels = part.image_shape
-    rows, columns, _ = part.templates[0].shape
+    y, x, c = np.indices(part.templates[0].shape).reshape(3, -1)
+    by_block = codes.reshape(lanes.n_blocks, lanes.n_lanes, -1)
     tables = {
-        "shift": _shifts(rows, columns, width, channels),
-        "taps": _by_tap(codes, lanes),
+        "shift": (y * width + x) * channels + c,  # of each tap's pixel from that of the first
+        "taps": by_block.transpose(0, 2, 1).reshape(-1, lanes.n_lanes),
         "down": np.stack(part.masks_down),
         "across": np.stack(part.masks_across),
         "runs": lanes.runs,
@@ -204,67 +198,62 @@ def _tables(part: Matches, lanes: Lanes, codes: NDArray[Any]) -> dict[str, NDArr
     return tables | ({"more": lanes.more} if lanes.more.size else {})
 
 
-def _sizes(part: Matches, lanes: Lanes) -> dict[str, Any]:
-    """Return the words of the full form that are sizes of things."""
-    _, width, channels = part.image_shape
-    rows, columns, _ = part.templates[0].shape
+def _words(part: Matches, lanes: Lanes, prefix: str, form: Form) -> dict[str, Any]:
+    """Return the words of the full form: sizes, and how pixels and taps a, b, c and d are read."""
+    rows, columns, channels = part.templates[0].shape
     taps = rows * columns * channels
-    return {
+    smaller = "" if part.unit == 1.0 else f" * {float(np.float32(1.0 / part.unit))!r}f"
+    words = {
         "n": part.places.size,
-        "entry": integer_type(taps),
+        "entry": f"{np.min_scalar_type(taps)}_t",
         "end": taps,
         "marks": MARKS,
         "listed": taps + MARKS,
         "taps": taps,
         "lanes": lanes.n_lanes,
-        "tracks": lanes.n_lanes + lanes.most_tracks,
+        "tracks": lanes.n_lanes + int(np.diff(lanes.ends[:, 1]).max(initial=0)),
         "blocks": lanes.n_blocks,
         "rows": rows,
         "columns": columns,
-        "width": width,
+        "width": part.image_shape[1],
         "channels": channels,
         "down": part.masks_down[0].size,
         "across": part.masks_across[0].size,
+        "smaller": smaller,
+        "tap": "float" if form.weights == "float32" else f"{form.weights}_t",
+        "open": "",
+        "closed": "",
+        "all_open": "",
     }
-
-
-def _reordered(part: Matches, lanes: Lanes) -> dict[str, Any]:
-    """Return what a part has for each feature, in the order of its lanes."""
-    by_feature = ("places", "template", "down", "across")
-    return {name: getattr(part, name)[lanes.order] for name in by_feature}
-
-
-def _shifts(rows: int, columns: int, width: int, channels: int) -> NDArray[np.intp]:
-    """Return where the pixel of each tap is, from that of the first one."""
-    y, x, c = np.indices((rows, columns, channels)).reshape(3, -1)
-    return (y * width + x) * channels + c
-
-
-def _by_tap(codes: NDArray[Any], lanes: Lanes) -> NDArray[Any]:
-    """Return the codes of all lanes, (blocks * lanes, taps), as (blocks * taps, lanes)."""
-    by_block = codes.reshape(lanes.n_blocks, lanes.n_lanes, -1)
-    return by_block.transpose(0, 2, 1).reshape(-1, lanes.n_lanes)
-
-
-def _reads_of_four(prefix: str, unit: float, form: Form) -> dict[str, str]:
-    """Return the words that read pixels and taps a, b, c and d."""
-    smaller = "" if unit == 1.0 else f" * {float(np.float32(1.0 / unit))!r}f"
-    tap = "float" if form.weights == "float32" else f"{form.weights}_t"
-    words = {"smaller": smaller, "tap": tap}
     for i, letter in enumerate("abcd"):
         words[f"pixel_{letter}"] = f"(float)at[{prefix}_shift[list[{i}]]]{smaller}"
         words[letter] = f"{letter}[j]" if form.weights == "float32" else f"(float){letter}[j]"
     return words
 
 
-def _multiply_adds(lanes: Lanes, taps: int) -> int:
-    """Return those of an image without blank pixels."""
-    total = 0
-    for (y0, y1, x0, x1), starts, stops in zip(
-        lanes.box, lanes.ends[:-1], lanes.ends[1:], strict=True
-    ):
-        of_runs = int(lanes.runs[stops[0] - 1, 0])
-        tracks = of_runs + stops[1] - starts[1]
-        a_place = taps * lanes.n_lanes + tracks
-        total += (y1 - y0) * ((x1 - x0) * a_place + stops[2] - starts[2])
-    return int(total)
+def _bound_words(part: Matches, lanes: Lanes, codes: NDArray[Any], name: str) -> dict[str, Any]:
+    """Return the words of bounds; the codes of templates are those of all lanes."""
+    n = codes.shape[1]
+    wide = codes[np.any(codes != 0, axis=1)].astype(np.float64)
+    # What the mean of the pixels can add to a response, for a template of norm 1.
+    share = (np.abs(wide.mean(axis=1)) / np.linalg.norm(wide, axis=1)).max(initial=0.0)
+    energy = fragments(PRUNING)["energy_less_mean" if share < LARGEST_MEAN / n**0.5 else "energy"]
+    cast = "" if codes.dtype == np.float32 else "(float)"
+    return {
+        "energy": Template(energy).substitute(
+            name=name,
+            # The share of the squares that rounding may hide, in their difference and a response.
+            slack=f"{1.00001 + 4e-7 * n:.8g}f",
+            n=f"{1.0 / n:.9g}f",
+            share=float_literal(1.00001 * share),
+        ),
+        "renewed": "(i & (i - 1)) == 0" if lanes.n_lanes > FEW_LANES else "1",
+        "checked": -(-lanes.n_blocks // MOST_CHECKS),
+        "masks_down": len(part.masks_down),
+        "masks_across": len(part.masks_across),
+        "own": f"{cast}{name}_weights[$start + i][best]",
+        "others": f"{cast}{name}_weights[$start + i][q]",
+        "open": ", const unsigned char *open",
+        "closed": " || (open && !open[place])",
+        "all_open": ", 0",
+    }

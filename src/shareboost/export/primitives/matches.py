@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..c.step import Form, Step
-from ..fragments import template
-from ..literals import floats, integers, number
-from ..onnx_nodes import Nodes
-from .base import Call, CodeBytes, Places, Primitive, Values, weighted
+from ..text import floats, integers, number, template
+from .base import Call, CodeBytes, Form, Primitive, Step, Tables, Values, weighted
 from .lanes import step_of
-from .pruning import sizes_table
 
 if TYPE_CHECKING:
+    from ..onnx_model import Nodes
     from ..plan import Plan
 
 
@@ -45,48 +42,35 @@ class Matches(Primitive):
     @classmethod
     def of(cls, templates: Any = (), down: Any = (), across: Any = (), **fields: Any) -> Matches:
         """Return the matches of a template and the two sides of a mask for each value."""
-        listed = [_different(arrays) for arrays in (templates, down, across)]
-        (templates, masks_down, masks_across), which = zip(*listed, strict=True)
-        names = ("template", "down", "across")
-        return cls(
-            templates=templates,
-            masks_down=masks_down,
-            masks_across=masks_across,
-            **dict(zip(names, which, strict=True)),
-            **fields,
-        )
+        fields["templates"], fields["template"] = _different(templates)
+        fields["masks_down"], fields["down"] = _different(down)
+        fields["masks_across"], fields["across"] = _different(across)
+        return cls(**fields)
 
-    def steps(self, plan: Plan, prefix: str, form: Form) -> list[Step]:
-        """Return a step for each size of templates."""
-        return [
-            step_of(same, plan, f"{prefix}_{number}", form)
-            for number, same in enumerate(by_size(self))
-        ]
+    def steps(self, plan: Plan, prefix: str, form: Form) -> Iterator[Step]:
+        """Yield a step for each size of templates."""
+        for place, same in enumerate(by_size(self)):
+            yield step_of(same, plan, f"{prefix}_{place}", form)
 
     def values(self, step: Step, X: NDArray[Any]) -> Values:
         """Return the largest responses, in units of the codes."""
         from ...kernels.templates import template_column
 
         images = np.ascontiguousarray(X.reshape(-1, *self.image_shape) / self.unit, np.float32)
-        found = np.empty((self.template.size, len(X)), dtype=np.float32)
-        assert step.lane is not None
-        lanes = step.words["lanes"]
-        blocks = step.tables["taps"].reshape(-1, step.words["taps"], lanes)
-        for i, lane in enumerate(step.lane):
-            template = blocks[lane // lanes, :, lane % lanes].astype(np.float32)
-            template_column(
-                images,
-                template.reshape(self.templates[0].shape),
-                self.masks_down[self.down[i]],
-                self.masks_across[self.across[i]],
-                found[i],
-            )
-        return found.T.astype(np.float64)
+        values = np.empty((self.template.size, len(X)), dtype=np.float32)
+        numbers = zip(self.template, self.down, self.across, strict=True)
+        for i, (own, down, across) in enumerate(numbers):
+            codes = np.ascontiguousarray(self.templates[own], np.float32)
+            masks = self.masks_down[down], self.masks_across[across]
+            template_column(images, codes, *masks, values[i])
+        return values.T.astype(np.float64)
 
-    def search_tables(
-        self, step: Step, weights: Values, rounding: float
-    ) -> dict[str, NDArray[np.float32]]:
-        return {"sizes": sizes_table(self, step.tables["inverse"], weights, rounding)}
+    def search_tables(self, step: Step, weights: Values, rounding: float) -> Tables:
+        """Return how much rounding may do, in units of the highest response under each mask."""
+        norms = 1.0 / step.tables["inverse"].astype(np.float64)
+        sizes = np.zeros((len(self.masks_down), len(self.masks_across)))
+        np.add.at(sizes, (self.down, self.across), norms * np.abs(weights).max(axis=1))
+        return {"sizes": (sizes.ravel() * rounding).astype(np.float32)}
 
     def code_bytes(self, step: Step) -> CodeBytes:
         """Return less for two features, or one template; more for several channels."""
@@ -97,15 +81,38 @@ class Matches(Primitive):
 
     def calls(self) -> list[Call]:
         source = template("primitives/matches.js")
-        return [Call("matches", source, _fields(same)) for same in stacked_by_size(self)]
+        return [Call("matches", source, same._fields()) for same in by_size(self)]
+
+    def _fields(self) -> dict[str, str]:
+        """Return the fields of templates of one size in JavaScript."""
+        rows, columns, channels = self.templates[0].shape
+        sizes = {
+            "width": self.image_shape[1],
+            "channels": channels,
+            "rows": rows,
+            "columns": columns,
+            "nDown": self.masks_down[0].size,
+            "nAcross": self.masks_across[0].size,
+        }
+        return {
+            "places": integers(self.places),
+            "unit": number(self.unit),
+            **{name: str(size) for name, size in sizes.items()},
+            "templates": floats(np.stack(self.templates)),
+            "template": integers(self.template),
+            "masksDown": floats(np.stack(self.masks_down)),
+            "down": integers(self.down),
+            "masksAcross": floats(np.stack(self.masks_across)),
+            "across": integers(self.across),
+        }
 
     def add_scores(self, nodes: Nodes, plan: Plan, x: str) -> Iterator[str]:
         images = self._add_images(nodes, x)
-        for same in stacked_by_size(self):
-            n_places = same.masks_down.shape[1] * same.masks_across.shape[1]
+        for same in by_size(self):
+            n_places = same.masks_down[0].size * same.masks_across[0].size
             batches = nodes.batches(same.places.size, n_places)
-            found = [_add_matches(nodes, images, same, some) for some in batches]
-            values = nodes.add("Concat", *found, axis=1) if len(found) > 1 else found[0]
+            matches = [same._add_matches(nodes, images, some) for some in batches]
+            values = nodes.add("Concat", *matches, axis=1) if len(matches) > 1 else matches[0]
             values = nodes.cast(values, np.float64)
             if same.unit != 1.0:
                 values = nodes.add("Mul", values, nodes.constant(same.unit, np.float64))
@@ -123,65 +130,40 @@ class Matches(Primitive):
         shaped = nodes.reshape(x, 0, height, width, channels)
         return nodes.add("Transpose", shaped, perm=[0, 3, 1, 2])
 
-
-@dataclass(frozen=True)
-class SameSize:
-    """Matches of templates of one size; values are in the order of their templates."""
-
-    places: Places
-    image_shape: tuple[int, int, int]
-    unit: float
-    templates: NDArray[np.float32]  # (n, rows, columns, channels)
-    masks_down: NDArray[np.float32]  # (a, places down)
-    masks_across: NDArray[np.float32]  # (b, places across)
-    template: NDArray[np.intp]  # (values,), rising
-    down: NDArray[np.intp]
-    across: NDArray[np.intp]
+    def _add_matches(self, nodes: Nodes, images: str, some: slice) -> str:
+        """Add some values, (rows, n), of templates of one size; each is convolved once."""
+        used, template = np.unique(self.template[some], return_inverse=True)
+        filters = np.stack([self.templates[number] for number in used]).transpose(0, 3, 1, 2)
+        responses = nodes.add("Conv", images, nodes.constant(filters, np.float32))
+        if used.size < template.size:
+            responses = nodes.take(responses, template)
+        across = nodes.constant(np.stack(self.masks_across), np.float32)
+        across = nodes.take(across, self.across[some], axis=0)
+        down = nodes.take(nodes.constant(np.stack(self.masks_down), np.float32), self.down[some], 0)
+        n, n_across, n_down = template.size, self.masks_across[0].size, self.masks_down[0].size
+        masks = nodes.add(
+            "Mul", nodes.reshape(down, n, n_down, 1), nodes.reshape(across, n, 1, n_across)
+        )
+        return nodes.reduce("ReduceMax", nodes.add("Mul", responses, masks), 2, 3)
 
 
 def by_size(part: Matches) -> list[Matches]:
-    """Return the matches of every size of template, in the order of their first use."""
+    """Return the matches of every size of template, each in the order of the templates."""
     shapes = [part.templates[template].shape for template in part.template]
-    found = []
+    sizes = []
     for shape in dict.fromkeys(shapes):
-        some = np.array([own == shape for own in shapes])
-        templates, template = np.unique(part.template[some], return_inverse=True)
-        masks_down, down = np.unique(part.down[some], return_inverse=True)
-        masks_across, across = np.unique(part.across[some], return_inverse=True)
-        found.append(
-            replace(
-                part,
-                places=part.places[some],
-                templates=[part.templates[number] for number in templates],
-                masks_down=[part.masks_down[number] for number in masks_down],
-                masks_across=[part.masks_across[number] for number in masks_across],
-                template=template,
-                down=down,
-                across=across,
-            )
-        )
-    return found
-
-
-def stacked_by_size(part: Matches) -> list[SameSize]:
-    """Return the matches of every size as stacked arrays, in the order of their templates."""
-    found = []
-    for own in by_size(part):
-        order = np.argsort(own.template, kind="stable")
-        found.append(
-            SameSize(
-                own.places[order],
-                own.image_shape,
-                own.unit,
-                np.stack(own.templates),
-                np.stack(own.masks_down),
-                np.stack(own.masks_across),
-                own.template[order],
-                own.down[order],
-                own.across[order],
-            )
-        )
-    return found
+        some = np.flatnonzero([own == shape for own in shapes])
+        some = some[np.argsort(part.template[some], kind="stable")]
+        fields: dict[str, Any] = {"places": part.places[some]}
+        for names, name in (
+            ("templates", "template"),
+            ("masks_down", "down"),
+            ("masks_across", "across"),
+        ):
+            used, fields[name] = np.unique(getattr(part, name)[some], return_inverse=True)
+            fields[names] = [getattr(part, names)[number] for number in used]
+        sizes.append(replace(part, **fields))
+    return sizes
 
 
 def _different(
@@ -192,43 +174,3 @@ def _different(
     which = [known.setdefault((a.shape, a.tobytes()), len(known)) for a in arrays]
     first = np.unique(np.array(which, dtype=np.intp), return_index=True)[1]
     return [arrays[place] for place in first], np.array(which, dtype=np.intp)
-
-
-def _fields(part: SameSize) -> dict[str, str]:
-    """Return the fields of templates of one size."""
-    _, rows, columns, channels = part.templates.shape
-    sizes = {
-        "width": part.image_shape[1],
-        "channels": channels,
-        "rows": rows,
-        "columns": columns,
-        "nDown": part.masks_down.shape[1],
-        "nAcross": part.masks_across.shape[1],
-    }
-    return {
-        "places": integers(part.places),
-        "unit": number(part.unit),
-        **{name: str(size) for name, size in sizes.items()},
-        "templates": floats(part.templates),
-        "template": integers(part.template),
-        "masksDown": floats(part.masks_down),
-        "down": integers(part.down),
-        "masksAcross": floats(part.masks_across),
-        "across": integers(part.across),
-    }
-
-
-def _add_matches(nodes: Nodes, images: str, part: SameSize, some: slice) -> str:
-    """Add some values of templates, (rows, n); each template is convolved once among them."""
-    used, template = np.unique(part.template[some], return_inverse=True)
-    filters = nodes.constant(part.templates[used].transpose(0, 3, 1, 2), np.float32)
-    responses = nodes.add("Conv", images, filters)
-    if used.size < template.size:
-        responses = nodes.take(responses, template)
-    across = nodes.take(nodes.constant(part.masks_across, np.float32), part.across[some], axis=0)
-    down = nodes.take(nodes.constant(part.masks_down, np.float32), part.down[some], axis=0)
-    n, n_across, n_down = template.size, part.masks_across.shape[1], part.masks_down.shape[1]
-    masks = nodes.add(
-        "Mul", nodes.reshape(down, n, n_down, 1), nodes.reshape(across, n, 1, n_across)
-    )
-    return nodes.reduce("ReduceMax", nodes.add("Mul", responses, masks), 2, 3)

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..c.step import Form, Step
-from ..fragments import functions, template
-from ..literals import integers, label
-from ..onnx_nodes import Nodes
-from .base import Call, CodeBytes, Pairs, Primitive, Values, most_in_range, offsets_of, weighted
-from .reads import Reads
+from ..text import functions, integers, label, template
+from .base import Call, CodeBytes, Form, Pairs, Primitive, Step, Values, most_in_range, weighted
+from .reads import Reads, folded_of_values, offsets_of
 
 if TYPE_CHECKING:
+    from ..onnx_model import Nodes
     from ..plan import Plan
 
 
@@ -34,7 +32,7 @@ class Products(Primitive):
     def columns_read(self) -> NDArray[np.intp]:
         return np.concatenate([self.left[self.left >= 0], self.right])
 
-    def steps(self, plan: Plan, prefix: str, form: Form) -> list[Step]:
+    def steps(self, plan: Plan, prefix: str, form: Form) -> Iterator[Step]:
         """Return one step, in which a left column beyond the last stands for 1."""
         offsets, bias = offsets_of(self, plan)
         far, alone = bool(offsets.any()), self.left < 0
@@ -46,9 +44,10 @@ class Products(Primitive):
         product = f"left * right{less}"
         if not self.single and less:  # exact until what they have in common is gone
             product = f"(float)((double)left * (double)right{less})"
-        step = Step(
+        yield Step(
             self,
             prefix,
+            form,
             self.places.size,
             plan.weights[:, self.places].T,
             tables | ({"offsets": offsets} if far else {}),
@@ -57,7 +56,6 @@ class Products(Primitive):
             multiply_adds=self.places.size,
             words={"left": read, "product": product},
         )
-        return [step]
 
     def values(self, step: Step, X: NDArray[Any]) -> Values:
         left = np.where(self.left < 0, 1.0, X[:, self.left])
@@ -75,6 +73,9 @@ class Products(Primitive):
 
     def code_bytes(self, step: Step) -> CodeBytes:
         return CodeBytes(83, 108, 4, 35)
+
+    def folded_bytes(self, n_classes: int, n_columns: int) -> int:
+        return folded_of_values(n_classes, n_columns)
 
     def calls(self) -> list[Call]:
         fields = {

@@ -13,6 +13,13 @@ static inline float ${name}_root(float square)
     return 0.500005f * (root + square / root);
 }
 
+//@ energy
+// At each place, by all pixels under a template, or by what is left of them without their mean.
+${name}_root(square_at[place] * $slack)
+
+//@ energy_less_mean
+${name}_root(square_at[place] * $slack - sum_at[place] * sum_at[place] * $n) + $share * (sum_at[place] < 0.0f ? -sum_at[place] : sum_at[place])
+
 //@ energies
 /* The most that a template of norm 1 can respond at each place. */
 static inline void ${prefix}_energies(const $input *x, float energy[$down][$across])

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..c.step import Form, Step
-from ..fragments import functions, template
-from ..literals import floats, integers
-from ..onnx_nodes import Nodes
-from .base import Call, CodeBytes, Pairs, Primitive, Values, weighted
+from ..text import floats, functions, integers, template
+from .base import TINY_CODE, Call, CodeBytes, Form, Pairs, Primitive, Step, Values, weighted
 
 if TYPE_CHECKING:
+    from ..onnx_model import Nodes
     from ..plan import Plan
 
 
@@ -39,21 +37,21 @@ class Thresholds(Primitive):
             near = self.thresholds.astype(np.float32)
         return np.where(near > self.thresholds, np.nextafter(near, np.float32(-np.inf)), near)
 
-    def steps(self, plan: Plan, prefix: str, form: Form) -> list[Step]:
+    def steps(self, plan: Plan, prefix: str, form: Form) -> Iterator[Step]:
         """Return one step; of bytes its thresholds are bytes too."""
         cuts: NDArray[Any] = self.single
         whole = np.minimum(np.floor(self.thresholds), 255)
         if form.input_type == "uint8" and np.all(whole >= 0):
             cuts = whole.astype(np.intp)
-        step = Step(
+        yield Step(
             self,
             prefix,
+            form,
             self.places.size,
             plan.weights[:, self.places].T,
             {"columns": self.columns, "thresholds": cuts},
             functions("primitives/thresholds.c"),
         )
-        return [step]
 
     def values(self, step: Step, X: NDArray[Any]) -> Values:
         return (X[:, self.columns] <= step.tables["thresholds"]).astype(np.float64)
@@ -63,6 +61,10 @@ class Thresholds(Primitive):
 
     def code_bytes(self, step: Step) -> CodeBytes:
         return CodeBytes(77, 91, 12, 50)
+
+    def folded_bytes(self, n_classes: int, n_columns: int) -> int:
+        most_columns = {2: 2, 3: 1}.get(n_classes, 0)
+        return TINY_CODE if n_columns <= most_columns else 0
 
     def calls(self) -> list[Call]:
         fields = {

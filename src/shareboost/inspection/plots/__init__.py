@@ -3,11 +3,9 @@
 Every function draws on the axes ``ax``, or on new ones where it is None, and returns them.
 """
 
-from .curves import plot_cost, plot_path
-from .explanations import plot_explanation
+from .curves import plot_cost, plot_path, plot_stability
 from .images import plot_errors, plot_templates
-from .resamples import plot_stability
-from .weights import plot_sharing
+from .weights import plot_explanation, plot_sharing
 
 __all__ = [
     "plot_cost",

@@ -9,29 +9,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...inputs import on_host, rows_of
-from ...predictor import Predictor
 from ...validation import at_least, image_shape_of_rows
 from ..comparison import check_has_path, labels_of_rows
-from ..template_pictures import image_shape_of, side_by_side, template_pictures
-from .axes import axes_of
-from .weights import literal
+from ..template_pictures import image_shape_of, template_pictures
+from .weights import axes_of, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Picture = NDArray[np.floating[Any]]
+    from ...predictor import Predictor
+
+    Picture = NDArray[np.floating[Any]]
 
 GAP = 2  # pixels between pictures
 
 
 def plot_templates(
-    clf: Predictor,
-    *,
-    n_templates: int = 30,
-    across: int = 6,
-    ax: Axes | None = None,
+    clf: Predictor, *, n_templates: int = 30, across: int = 6, ax: Axes | None = None
 ) -> Axes:
     """Draw the chosen templates, each beside its mask, Fig. 5(a) of the paper.
+
+    Each picture is over its own largest magnitude; high values are dark. A template is grey at
+    zero, a mask white where it is 0. The channels of a template are side by side.
 
     Parameters
     ----------
@@ -42,13 +41,6 @@ def plot_templates(
     across : int, default=6
         Pairs a row.
     ax : matplotlib Axes, optional
-        What to draw on. None makes a figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        Each picture is over its own largest magnitude; high values are dark. A template
-        is grey at zero, a mask white where it is 0. The channels of a template are side by side.
     """
     check_has_path(clf)
     n_templates = at_least("n_templates", n_templates, 1, "plot_templates")
@@ -56,11 +48,8 @@ def plot_templates(
     features = clf.path_.features.take(clf.path_.places(clf.selected_)[0])
     found = template_pictures(features)[:n_templates]
     if not found:
-        raise ValueError(
-            "clf has chosen no image templates: plot_templates takes a classifier of pool="
-            '"templates".'
-        )
-    pairs = [(side_by_side(one.template), one.mask) for one in found]
+        raise ValueError('clf has chosen no image templates, which pool="templates" has.')
+    pairs = [(side_by_side(one.template), np.outer(one.down, one.across)) for one in found]
     down = -(-len(pairs) // across)
     ax = axes_of(ax, (1.3 * min(across, len(pairs)), 0.7 * down))
     draw_templates(ax, pairs, across)
@@ -73,7 +62,8 @@ def draw_templates(ax: Axes, pairs: Sequence[tuple[Picture, Picture]], across: i
     pictures = []
     for template, mask in pairs:
         pictures += [_enlarged(template, side), _enlarged(2 * mask / mask.max() - 1, side)]
-    ax.imshow(_sheet(pictures, 2 * across, side), cmap="gray_r", vmin=-1, vmax=1)
+    sheet = np.pad(_grid(pictures, 2 * across, (side, side), GAP), (0, GAP), constant_values=np.nan)
+    ax.imshow(sheet, cmap="gray_r", vmin=-1, vmax=1)
     ax.set_axis_off()
 
 
@@ -89,6 +79,8 @@ def plot_errors(
 ) -> Axes:
     """Draw the images that are misclassified, each with its prediction and, in brackets, its label.
 
+    Images of three channels are drawn in colour, others by the largest of their channels.
+
     Parameters
     ----------
     clf : ShareBoostClassifier, ShareBoostCV or a rival
@@ -103,12 +95,6 @@ def plot_errors(
     across : int, default=10
         Images a row.
     ax : matplotlib Axes, optional
-        What to draw on. None makes a figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        Images of three channels are drawn in colour, others by the largest of their channels.
     """
     n_images = at_least("n_images", n_images, 1, "plot_errors")
     across = at_least("across", across, 1, "plot_errors")
@@ -117,7 +103,9 @@ def plot_errors(
     height, width, channels = image_shape_of_rows(clf.n_features_in_, shape, "X")
     predicted = on_host(clf.predict(X))
     wrong = np.flatnonzero(predicted != labels)[:n_images]
-    rows = _rows(clf, X, wrong)
+    rows = np.empty((0, clf.n_features_in_))
+    if wrong.size:
+        rows = on_host(clf._check_rows(on_host(rows_of(X, wrong))))
     rows = rows.toarray() if hasattr(rows, "toarray") else rows
     images = rows.reshape(-1, height, width, channels)
     captions = [f"{predicted[i]} ({labels[i]})" for i in wrong]
@@ -125,13 +113,6 @@ def plot_errors(
     ax = axes_of(ax, (0.75 * min(across, max(1, len(wrong))), 0.95 * down))
     draw_images(ax, images, captions, across)
     return ax
-
-
-def _rows(clf: Predictor, X: Any, places: NDArray[np.intp]) -> Any:
-    """Return some rows as NumPy's or SciPy's; no others of Dask's come here."""
-    if not places.size:
-        return np.empty((0, clf.n_features_in_))
-    return on_host(clf._check_rows(on_host(rows_of(X, places))))
 
 
 def draw_images(ax: Axes, images: NDArray[Any], captions: Sequence[str], across: int) -> None:
@@ -158,6 +139,12 @@ def draw_images(ax: Axes, images: NDArray[Any], captions: Sequence[str], across:
     ax.set_ylim(rows * (height + top + GAP) - GAP - 0.5, -0.5)
 
 
+def side_by_side(template: Picture) -> Picture:
+    """Return the channels of a template as one picture: a grid of them, NaN in between."""
+    channels = np.moveaxis(template, 2, 0)
+    return _grid(channels, int(np.ceil(np.sqrt(len(channels)))), template.shape[:2], 1)
+
+
 def _enlarged(picture: Picture, side: int) -> Picture:
     """Return a picture over its largest magnitude, enlarged as a whole number of times."""
     times = max(1, side // max(picture.shape))
@@ -165,13 +152,17 @@ def _enlarged(picture: Picture, side: int) -> Picture:
     return np.kron(picture / largest, np.ones((times, times)))
 
 
-def _sheet(pictures: Sequence[Picture], across: int, side: int) -> NDArray[np.float64]:
-    """Return pictures in a grid, each in a square of that side; NaN where there is none."""
-    step = side + GAP
-    sheet = np.full((-(-len(pictures) // across) * step, across * step), np.nan)
+def _grid(
+    pictures: Sequence[Picture] | Picture, across: int, cell: tuple[int, ...], gap: int
+) -> Picture:
+    """Return pictures in a grid, each amid a cell of that size; NaN where there is none."""
+    down_by, across_by = cell[0] + gap, cell[1] + gap
+    shape = -(-len(pictures) // across) * down_by - gap, across * across_by - gap
+    sheet = np.full(shape, np.nan, dtype=pictures[0].dtype)
     for place, picture in enumerate(pictures):
         row, column = divmod(place, across)
         high, wide = picture.shape
-        top, left = row * step + (side - high) // 2, column * step + (side - wide) // 2
+        top = row * down_by + (cell[0] - high) // 2
+        left = column * across_by + (cell[1] - wide) // 2
         sheet[top : top + high, left : left + wide] = picture
     return sheet

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...class_weights import sharing
-from ...export.inference_cost import running_costs
-from ...model_path import ModelPath
-from ...path_of_one import PathOfOne
-from ...predictor import Predictor
+from ...export.cost import running_costs
+from ...path import PathOfOne
 from ...progress import track
-from ..comparison import labels_of_rows, n_columns_read, staged_labels
-from ..intervals import of_errors
+from ..comparison import labels_of_rows, n_columns_read, of_errors, staged_labels
 from .images import image_data
-from .numbers import finite, rounded
+from .packing import rounded
+
+if TYPE_CHECKING:
+    from ...model import ModelPath
+    from ...predictor import Predictor
 
 FORMAT = 1  # of the dict
 # Weights of all models grow by the square of their number; a page holds no more than these.
@@ -35,32 +36,25 @@ def report_data(
 ) -> dict[str, Any]:
     """Return what a report tells of a fitted classifier, in types that JSON has.
 
+    docs/report.md describes all keys. "models" has an entry for each model of the path, of a path
+    of more than 300 for some 300 of them; "images" is there for image templates.
+
     Parameters
     ----------
     clf : ShareBoostClassifier, ShareBoostCV or a rival
-        Fitted. Every model of its path is told of.
+        Fitted.
     X, y : array-like
-        Held-out rows and their labels. A label that the classifier does not know counts as an
-        error.
+        Held-out rows and their labels; one that the classifier does not know is an error.
     X_train, y_train : array-like, optional
         Rows that it was trained on, for its error there, and for what images look like.
     title : str, optional
         Of the page.
-
-    Returns
-    -------
-    dict
-        "models" has an entry for each model of the path, of a path of more than 300 for some 300
-        of them: how many features it uses and which, their weights, its errors with a 95 %
-        interval, its confusion matrix (rows are labels, columns predictions) and its costs.
-        "features" describes the features that these name by number. "images" is there for image
-        templates. docs/report.md describes all keys.
     """
     if (X_train is None) != (y_train is None):
         raise ValueError("X_train and y_train are for each other: report takes both or neither.")
     labels = labels_of_rows(clf, X, y)
-    train_labels = None if X_train is None else labels_of_rows(clf, X_train, y_train)  # type: ignore[arg-type]
-    path = clf.path_
+    train_labels = None if y_train is None else labels_of_rows(clf, X_train, y_train)
+    path, classes = clf.path_, clf.classes_
     if not len(path):
         raise ValueError(
             f"clf chose no feature (it ended with {path.stop_reason}), so there is no model to "
@@ -69,27 +63,42 @@ def report_data(
     own = int(np.flatnonzero(path.n_features <= clf.selected_.size)[-1])  # the classifier itself
     told = models_told(len(path), own)
     chosen = told.index(own)
-    predicted = _staged_places(clf, X, told)
-    known, true = _places_of(clf.classes_, labels)
-    confusions = _confusions(predicted, known, true, clf.classes_.size)
+    kind = np.min_scalar_type(classes.size)
+    staged = _told_labels(clf, X, told, "classifying held-out rows")
+    predicted = np.stack([np.searchsorted(classes, found).astype(kind) for found in staged])
+    known = np.isin(labels, classes)
+    true = np.where(known, np.searchsorted(classes, np.where(known, labels, classes[0])), -1)
+    models = _models(clf, told, predicted, true)
+    if train_labels is not None:
+        staged = _told_labels(clf, X_train, told, "classifying training rows")
+        for model, found in zip(models, staged, strict=True):
+            model["train_error"] = float(np.mean(found != train_labels))
+    return {
+        **_about(clf, title, known),
+        "chosen": chosen,
+        "features": _features(path),
+        "models": models,
+        "images": image_data(clf, X, X_train, labels, predicted, true, chosen),
+    }
+
+
+def _about(clf: Predictor, title: str | None, known: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return what a report tells of the classifier, its training and the rows."""
+    from ... import __version__
+
+    path = clf.path_
     return {
         "format": FORMAT,
         "title": str(title) if title is not None else f"{type(clf).__name__} of {len(path)} rounds",
-        "written_by": _written_by(),
+        "written_by": f"shareboost {__version__}",
         "classifier": repr(clf),
         "classes": [str(name) for name in clf.classes_.tolist()],
-        "n_rows": int(labels.size),
-        "n_unknown": int(labels.size - known.sum()),
+        "n_rows": known.size,
+        "n_unknown": int(known.size - known.sum()),
         "n_trained": getattr(path, "n_rows", None),
         "n_inputs": int(clf.n_features_in_),
         "n_candidates": int(path.n_atoms),
         "stop_reason": str(path.stop_reason),
-        "chosen": chosen,
-        "features": _features(path),
-        "models": _models(
-            clf, told, confusions, labels.size, _train_errors(clf, X_train, train_labels, told)
-        ),
-        "images": image_data(clf, X, X_train, labels, predicted, chosen),
     }
 
 
@@ -104,79 +113,47 @@ def models_told(n: int, own: int) -> list[int]:
     return sorted({own, *spaced.tolist()})
 
 
-def _staged_places(clf: Predictor, X: Any, told: list[int]) -> NDArray[np.integer[Any]]:
-    """Return the place in ``classes_`` of what those models predict, (models, rows)."""
-    kind = np.min_scalar_type(clf.classes_.size)
+def _told_labels(clf: Predictor, X: Any, told: list[int], doing: str) -> Iterator[NDArray[Any]]:
+    """Yield the labels that the models that are told of predict."""
     wanted = set(told)
-    every = track(staged_labels(clf, X), "classifying held-out rows", len(clf.path_))
-    staged = (found for i, found in enumerate(every) if i in wanted)
-    return np.stack([np.searchsorted(clf.classes_, labels).astype(kind) for labels in staged])
-
-
-def _places_of(
-    classes: NDArray[Any], labels: NDArray[Any]
-) -> tuple[NDArray[np.bool_], NDArray[np.intp]]:
-    """Return which labels are known, and the place in classes of those that are."""
-    known = np.isin(labels, classes)
-    return known, np.searchsorted(classes, labels[known])
-
-
-def _confusions(
-    predicted: NDArray[np.integer[Any]], known: NDArray[np.bool_], true: NDArray[np.intp], k: int
-) -> list[NDArray[np.intp]]:
-    """Return the counts of every model by label and prediction, (k, k) each."""
-    return [
-        np.bincount(true * k + found[known], minlength=k * k).reshape(k, k) for found in predicted
-    ]
-
-
-def _train_errors(
-    clf: Predictor, X_train: Any, labels: NDArray[Any] | None, told: list[int]
-) -> Iterator[float | None]:
-    """Yield those models' errors on the rows that they were trained on, None without rows."""
-    if labels is None:
-        yield from [None] * len(told)
-    else:
-        wanted = set(told)
-        every = track(staged_labels(clf, X_train), "classifying training rows", len(clf.path_))
-        for i, found in enumerate(every):
-            if i in wanted:
-                yield float(np.mean(found != labels))
+    for i, labels in enumerate(track(staged_labels(clf, X), doing, len(clf.path_))):
+        if i in wanted:
+            yield labels
 
 
 def _models(
-    clf: Predictor,
-    told: list[int],
-    confusions: list[NDArray[np.intp]],
-    n: int,
-    train_errors: Iterator[float | None],
+    clf: Predictor, told: list[int], predicted: NDArray[np.integer[Any]], true: NDArray[np.intp]
 ) -> list[dict[str, Any]]:
-    """Return what there is to tell of those models, measured on n rows."""
-    path = clf.path_
-    steps = list(path)
-    read = n_columns_read(path, clf.n_features_in_)
+    """Return what there is to tell of those models; of training errors nothing yet.
+
+    Classes are told by their places: those that models predict, (models, rows), and those of the
+    rows, -1 where a label is not known.
+    """
+    path, n, k, known = clf.path_, true.size, clf.classes_.size, true >= 0
+    steps, read = list(path), n_columns_read(path, clf.n_features_in_)
     costs = running_costs(clf) or {}
-    found = []
-    for i, confusion, train_error in zip(told, confusions, train_errors, strict=True):
-        step = steps[i]
-        wrong = n - int(np.trace(confusion))
-        found.append(
+    priced = getattr(clf, "costs", None) is not None
+    models = []
+    for i, places in zip(told, predicted, strict=True):
+        step, n_wrong = steps[i], int(np.sum(places != true))
+        confusion = np.bincount(true[known] * k + places[known], minlength=k * k)
+        models.append(
             {
                 "n_features": len(step.atoms),
                 "n_inputs_read": int(read[i]),
-                "wrong": wrong,
-                "error": wrong / n,
-                "interval": list(of_errors(wrong, n)),
-                "train_error": train_error,
+                "wrong": n_wrong,
+                "error": n_wrong / n,
+                "interval": list(of_errors(n_wrong, n)),
+                "train_error": None,
                 "loss": finite(step.loss),
-                "price": float(step.cost) if getattr(clf, "costs", None) is not None else None,
+                "price": float(step.cost) if priced else None,
                 "costs": {name: int(values[i]) for name, values in costs.items()} or None,
-                "confusion": confusion.tolist(),
+                "confusion": confusion.reshape(k, k).tolist(),
                 "features": path.places(step.atoms)[0].tolist(),
                 "weights": rounded(sharing(path, step), 4),
             }
         )
-    return found
+    return models
 
 
 def _features(path: ModelPath) -> list[dict[str, Any]]:
@@ -188,22 +165,23 @@ def _features(path: ModelPath) -> list[dict[str, Any]]:
     came_in = {atom: i for i, atoms in enumerate(path.arrivals()) for atom in atoms}
     first = 0 if start is None else 1  # the number of the first step
     names = path.features.atom_names(path.input_names)
-    found = []
-    for place, atom in enumerate(path.features.ids.tolist()):
-        i = came_in[atom]
-        earlier = before[i]
-        found.append(
-            {
-                "name": str(names[place]),
-                "round": place + 1 if alone else i + first,
-                "loss_saved": None if earlier is None else finite(earlier - steps[i].loss),
-                "n_columns": int(path.features.widths[place]),
-            }
+    saved = [
+        None if earlier is None else finite(earlier - step.loss)
+        for earlier, step in zip(before, steps, strict=False)
+    ]
+    return [
+        {
+            "name": str(name),
+            "round": place + 1 if alone else came_in[atom] + first,
+            "loss_saved": saved[came_in[atom]],
+            "n_columns": width,
+        }
+        for place, (atom, name, width) in enumerate(
+            zip(path.features.ids.tolist(), names, path.features.widths.tolist(), strict=True)
         )
-    return found
+    ]
 
 
-def _written_by() -> str:
-    from ... import __version__
-
-    return f"shareboost {__version__}"
+def finite(value: float) -> float | None:
+    """Return the number, None for one that JSON does not have."""
+    return float(value) if np.isfinite(value) else None

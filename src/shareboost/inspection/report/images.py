@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...inputs import on_host
-from ...predictor import Predictor
 from ..template_pictures import image_shape_of, template_pictures
-from .numbers import rounded
-from .strokes import stroke_style
+from .packing import rounded
+
+if TYPE_CHECKING:
+    from ...predictor import Predictor
 
 # Values of all misclassified images that are kept, and the most images: a page of 2 MB has room
 # for no more.
@@ -19,6 +20,7 @@ MOST_VALUES = 160_000
 MOST_IMAGES = 240
 # Images that tell how strokes look.
 SAMPLE_IMAGES = 2000
+FAINTEST = 0.1  # coverage by ink that still counts
 
 
 def image_data(
@@ -27,69 +29,111 @@ def image_data(
     X_train: Any,
     labels: NDArray[Any],
     predicted: NDArray[np.integer[Any]],
+    true: NDArray[np.intp],
     chosen: int,
 ) -> dict[str, Any] | None:
     """Return what there is to show of a model of image templates; None for other models.
 
     Of the rows that some model misclassifies, those are kept that the classifier itself does,
-    and then those that were so for the longest.
+    and then those that were so for the longest. Classes are told by their places: those that models
+    predict, (models, rows), and those of the rows.
     """
     shape = image_shape_of(clf.path_.features)
     if shape is None:
         return None
     rows = on_host(clf._check_rows(X))
-    own = clf._check_rows(X_train) if X_train is not None else rows
-    every = max(1, own.shape[0] // SAMPLE_IMAGES)
-    return {
-        "shape": list(shape),
-        "templates": _templates(clf),
-        "errors": _errors(clf.classes_, rows, labels, predicted, chosen),
-        "strokes": stroke_style(_dense(on_host(own[::every])).reshape(-1, *shape))
-        if shape[2] == 1
-        else None,
-    }
-
-
-def _templates(clf: Predictor) -> list[dict[str, Any]]:
-    """Return the templates, of the features that have one."""
-    return [
-        {
-            "feature": one.place,
-            "template": rounded(one.template, 4),
-            "down": rounded(one.down, 4),
-            "across": rounded(one.across, 4),
-        }
-        for one in template_pictures(clf.path_.features)
-    ]
-
-
-def _errors(
-    classes: NDArray[Any],
-    rows: Any,
-    labels: NDArray[Any],
-    predicted: NDArray[np.integer[Any]],
-    chosen: int,
-) -> list[dict[str, Any]]:
-    """Return misclassified images with their labels and what every model predicts."""
-    known = np.isin(labels, classes)
-    places = np.searchsorted(classes, np.where(known, labels, classes[0]))
-    wrong = (predicted != places) | ~known  # (models, rows)
+    drawn = clf._check_rows(X_train) if X_train is not None else rows
+    every = max(1, drawn.shape[0] // SAMPLE_IMAGES)
+    sample = _dense(on_host(drawn[::every])).reshape(-1, *shape)
+    wrong = predicted != true
     lasting = np.where(wrong[chosen], len(wrong), 0) + wrong.sum(axis=0)
     most = min(MOST_IMAGES, max(1, MOST_VALUES // rows.shape[1]))
     order = np.argsort(-lasting, kind="stable")[:most]
     kept = np.sort(order[lasting[order] > 0])
-    images = _dense(rows[kept])
-    return [
-        {
-            "row": int(row),
-            "label": str(labels[row]),
-            "predicted": predicted[:, row].tolist(),
-            "pixels": rounded(image, 4),
-        }
-        for row, image in zip(kept, images, strict=True)
-    ]
+    return {
+        "shape": list(shape),
+        "templates": [
+            {
+                "feature": one.place,
+                "template": rounded(one.template, 4),
+                "down": rounded(one.down, 4),
+                "across": rounded(one.across, 4),
+            }
+            for one in template_pictures(clf.path_.features)
+        ],
+        "errors": [
+            {
+                "row": int(row),
+                "label": str(labels[row]),
+                "predicted": predicted[:, row].tolist(),
+                "pixels": rounded(image, 4),
+            }
+            for row, image in zip(kept, _dense(rows[kept]), strict=True)
+        ],
+        "strokes": stroke_style(sample) if shape[2] == 1 else None,
+    }
 
 
 def _dense(rows: Any) -> NDArray[Any]:
     dense: NDArray[Any] = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
     return dense
+
+
+def stroke_style(images: NDArray[Any]) -> dict[str, Any]:
+    """Return how a stroke must be drawn to look like those of some images, (n, height, width, 1).
+
+    "paper" and "ink" are the values of blank and of inked pixels: the median of the images'
+    borders, and the value that lies farthest from it. "box" is the larger side of the box about
+    the ink, in pixels, and "width" that of a stroke. The ink is centred at "centre", (row, column):
+    its mass where "by_mass", else its box, whichever varies less between images. MNIST's digits
+    are centred by mass in a box of 20 pixels, for example.
+    """
+    pixels = images[..., 0].astype(np.float64)
+    border = [pixels[:, 0], pixels[:, -1], pixels[:, :, 0], pixels[:, :, -1]]
+    paper = float(np.median(np.concatenate([side.ravel() for side in border])))
+    low, high = float(pixels.min()), float(pixels.max())
+    ink = high if high - paper >= paper - low else low
+    if ink == paper:  # all images are blank
+        ink = paper + 1.0
+    coverage = np.clip((pixels - paper) / (ink - paper), 0.0, 1.0)
+    coverage = coverage[coverage.max(axis=(1, 2)) > FAINTEST]
+    _, height, width = pixels.shape
+    if not len(coverage):
+        coverage = np.ones((1, height, width))
+    top, bottom = _extent(coverage.max(axis=2))
+    left, right = _extent(coverage.max(axis=1))
+    boxes = np.stack([top + bottom, left + right], axis=1) / 2
+    total = coverage.sum(axis=(1, 2))
+    mass_down = coverage.sum(axis=2) @ np.arange(height) / total
+    mass_across = coverage.sum(axis=1) @ np.arange(width) / total
+    masses = np.stack([mass_down, mass_across], axis=1)
+    by_mass = bool(masses.var(axis=0).sum() < boxes.var(axis=0).sum())
+    sides = np.maximum(bottom - top, right - left) + 1
+    return {
+        "paper": paper,
+        "ink": ink,
+        "box": float(np.median(sides)),
+        "width": float(np.median(_stroke_widths(coverage))),
+        "centre": (masses if by_mass else boxes).mean(axis=0).round(2).tolist(),
+        "by_mass": by_mass,
+    }
+
+
+def _extent(profile: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first and the last place with ink of each profile, (n, places)."""
+    inked = profile > FAINTEST
+    return inked.argmax(axis=1), inked.shape[1] - 1 - inked[:, ::-1].argmax(axis=1)
+
+
+def _stroke_widths(coverage: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the width of the strokes of every image.
+
+    A long stroke has an area of length times width and a total variation, the length of its
+    outline, of twice its length.
+    """
+    framed = np.pad(coverage, ((0, 0), (1, 1), (1, 1)))
+    down = np.diff(framed, axis=1)[:, :, :-1]
+    across = np.diff(framed, axis=2)[:, :-1]
+    outline = np.hypot(down, across).sum(axis=(1, 2))
+    widths: NDArray[np.float64] = 2.0 * coverage.sum(axis=(1, 2)) / outline
+    return widths

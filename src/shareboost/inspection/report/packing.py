@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...class_weights import LEAST_SHARE
-from .numbers import rounded
 
 # Of a model's weights, coded by the square root of their magnitude: small ones stay apart.
 LARGEST_CODE = 127
@@ -22,30 +21,21 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
     weights, templates and pixels by codes of one byte, in base64.
     """
     models = data["models"]
-    columns = {
-        name: [model[name] for model in models]
-        for name in ("n_features", "n_inputs_read", "wrong", "error", "train_error", "price")
+    columns: dict[str, Any] = {name: [model[name] for model in models] for name in models[0]}
+    costs = columns["costs"]
+    columns |= {
+        "interval": rounded(np.array(columns["interval"]), 4),
+        "loss": [None if loss is None else float(f"{loss:.5g}") for loss in columns["loss"]],
+        "costs": costs[0] and {name: [one[name] for one in costs] for name in costs[0]},
+        "confusion": _changes(columns["confusion"]),
+        # Of those that are the first ones their number.
+        "features": [
+            len(some) if some == list(range(len(some))) else some for some in columns["features"]
+        ],
+        "weights": [_coded(weights) for weights in columns["weights"]],
     }
-    return {
-        **data,
-        "least_share": LEAST_SHARE,
-        "models": {
-            **columns,
-            "interval": rounded(np.array([model["interval"] for model in models]), 4),
-            "loss": [None if m["loss"] is None else float(f"{m['loss']:.5g}") for m in models],
-            "costs": _costs(models),
-            "confusion": _changes([model["confusion"] for model in models]),
-            "features": [_first_ones(model["features"]) for model in models],
-            "weights": [_coded(model["weights"]) for model in models],
-        },
-        "images": None if data["images"] is None else _images(data["images"], len(data["classes"])),
-    }
-
-
-def _costs(models: list[dict[str, Any]]) -> dict[str, list[int]] | None:
-    if models[0]["costs"] is None:
-        return None
-    return {name: [model["costs"][name] for model in models] for name in models[0]["costs"]}
+    images = data["images"] and _images(data["images"], len(data["classes"]))
+    return {**data, "least_share": LEAST_SHARE, "models": columns, "images": images}
 
 
 def _changes(matrices: list[Any]) -> list[list[int]]:
@@ -58,16 +48,8 @@ def _changes(matrices: list[Any]) -> list[list[int]]:
     return found
 
 
-def _first_ones(features: list[int]) -> int | list[int]:
-    """Return how many there are, where they are the first ones, else all."""
-    return len(features) if features == list(range(len(features))) else features
-
-
 def _coded(weights: list[list[float]]) -> dict[str, Any]:
-    """Return weights as codes, feature after feature; a weight is ``sign * (code / 127)**2``.
-
-    That is times ``largest``.
-    """
+    """Return weights as codes: a weight is ``largest * sign(code) * (code / 127)**2``."""
     W = np.array(weights, dtype=np.float64)
     largest = float(np.abs(W).max(initial=0.0))
     codes = np.sign(W) * np.round(LARGEST_CODE * np.sqrt(np.abs(W) / (largest or 1.0)))
@@ -75,6 +57,7 @@ def _coded(weights: list[list[float]]) -> dict[str, Any]:
 
 
 def _images(images: dict[str, Any], n_classes: int) -> dict[str, Any]:
+    """Return templates with the masks that they share, and misclassified images."""
     downs: dict[tuple[float, ...], int] = {}
     acrosses: dict[tuple[float, ...], int] = {}
     templates = []
@@ -90,33 +73,24 @@ def _images(images: dict[str, Any], n_classes: int) -> dict[str, Any]:
                 "across": acrosses.setdefault(tuple(one["across"]), len(acrosses)),
             }
         )
+    # Pixels are codes from the lowest to the highest value of all.
+    pixels = np.array([error["pixels"] for error in images["errors"]], dtype=np.float64)
+    low, high = (float(pixels.min()), float(pixels.max())) if pixels.size else (0.0, 1.0)
+    codes = np.round(255 * (pixels - low) / ((high - low) or 1.0)).astype(np.uint8)
+    kind = "<u1" if n_classes <= 256 else "<u2"
     return {
         "shape": images["shape"],
         "templates": templates,
         "down": list(downs),
         "across": list(acrosses),
         "strokes": images["strokes"],
-        **_errors(images["errors"], "<u1" if n_classes <= 256 else "<u2"),
-    }
-
-
-def _errors(errors: list[dict[str, Any]], kind: str) -> dict[str, Any]:
-    """Return misclassified images, their pixels as codes from the lowest to the highest value.
-
-    Predictions are integers of that kind.
-    """
-    pixels = np.array([error["pixels"] for error in errors], dtype=np.float64)
-    low = float(pixels.min(initial=np.inf)) if errors else 0.0
-    high = float(pixels.max(initial=-np.inf)) if errors else 1.0
-    codes = np.round(255 * (pixels - low) / ((high - low) or 1.0)).astype(np.uint8)
-    return {
         "errors": [
             {
                 "row": error["row"],
                 "label": error["label"],
                 "predicted": base64_of(np.array(error["predicted"], dtype=kind)),
             }
-            for error in errors
+            for error in images["errors"]
         ],
         "pixels": {"low": low, "high": high, "codes": base64_of(codes)},
     }
@@ -125,3 +99,12 @@ def _errors(errors: list[dict[str, Any]], kind: str) -> dict[str, Any]:
 def base64_of(values: NDArray[Any]) -> str:
     """Return the bytes of an array in base64."""
     return base64.b64encode(values.tobytes()).decode("ascii")
+
+
+def rounded(values: NDArray[np.floating[Any]], digits: int) -> Any:
+    """Return nested lists of the values, to so many significant digits."""
+    wide = np.asarray(values, dtype=np.float64)
+    size = np.abs(wide)
+    exponents = np.floor(np.log10(np.where(size > 1e-290, size, 1.0)))
+    power = 10.0 ** (digits - 1 - exponents)
+    return (np.round(wide * power) / power).tolist()

@@ -1,0 +1,186 @@
+"""What the kernels of NumPy compute, of tensors: by Triton where it runs, else by torch."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ...progress import track
+from .memory import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+# Of devices that Triton compiles all kernels for.
+LEAST_CAPABILITY = (8, 0)
+# Above, the scores of an example are too many for one kernel.
+MOST_CLASSES = 256
+
+
+def fused(tensor: Tensor) -> ModuleType | None:
+    """Return the module of Triton's kernels where they run: on CUDA, with Triton installed."""
+    return _kernels(tensor.device.index) if tensor.is_cuda else None
+
+
+@cache
+def _kernels(device: int) -> ModuleType | None:
+    """Return the kernels for a CUDA device of that number."""
+    if find_spec("triton") is None or torch.cuda.get_device_capability(device) < LEAST_CAPABILITY:
+        return None
+    from . import triton_kernels
+
+    return triton_kernels
+
+
+def at_once(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor | None:
+    """Return the loss, scores overwritten with the residual, by one kernel; None without one."""
+    if len(scores) > MOST_CLASSES or (kernels := fused(scores)) is None:
+        return None
+    return kernels.softmax_residual(scores, y, weight, margin)
+
+
+def lead(scores: Tensor, y: Tensor, margin: float, own: Tensor) -> None:
+    """Take the margin off the true class, then the largest score off all; write the true one's."""
+    true = y[None]
+    scores.scatter_add_(0, true, scores.new_full((), -margin).expand(1, len(y)))
+    scores -= torch.amax(scores, dim=0)
+    torch.gather(scores, 0, true, out=own[None])
+
+
+def residual_of(exps: Tensor, y: Tensor, weight: Tensor, rest: Tensor, total: Tensor) -> None:
+    """Overwrite the exponentials of what ``lead`` left with the residual."""
+    true = y[None]
+    torch.sum(exps.scatter(0, true, 0.0), dim=0, out=rest)
+    torch.add(rest, torch.gather(exps, 0, true)[0], out=total)
+    share = weight / total
+    exps *= share
+    exps.scatter_(0, true, -(rest * share)[None])
+
+
+def pixels(
+    X: Tensor,
+    image: NDArray[np.intp],
+    corner: NDArray[np.intp],
+    inside: NDArray[np.intp],
+    unit: float,
+) -> Tensor:
+    """Return the pixels ``corner + inside`` of images, over a power of two, in float32."""
+    row, first, others = (torch.as_tensor(p, device=X.device) for p in (image, corner, inside))
+    found = X[row[:, None], first[:, None] + others]
+    return (found if unit == 1.0 else found * (1.0 / unit)).float()
+
+
+def responses(images: Tensor, templates: Tensor, size: Sequence[int]) -> Tensor:
+    """Return the inner products with templates at all places, (n, down, across, f).
+
+    images (n, height, width, channels); templates (f, pixels), of patches of that size.
+    """
+    n = len(images)
+    windows = images.unfold(1, size[0], 1).unfold(2, size[1], 1)  # (n, down, across, c, rows, cols)
+    _, down, across = windows.shape[:3]
+    patches = windows.permute(0, 1, 2, 4, 5, 3).reshape(n * down * across, -1)
+    return (patches @ templates.T).reshape(n, down, across, -1)
+
+
+def masked_maxima(found: Tensor, down: Tensor, across: Tensor) -> Tensor:
+    """Return the largest response of every template under every mask, (n, a, b, f).
+
+    found (n, height, width, f), of the responses; down (a, height) and across (b, width),
+    positive, whose products are the masks.
+    """
+    if (kernels := fused(found)) is not None:
+        return kernels.masked_maxima(found, down, across)
+    n, _, _, f = found.shape
+    out = found.new_empty((n, len(down), len(across), f))
+    for b, weights in enumerate(across):
+        rows = torch.amax(found * weights[:, None], dim=2)  # (n, height, f)
+        for a, own in enumerate(down):
+            torch.amax(rows * own[:, None], dim=1, out=out[:, a, b])
+    return out
+
+
+def template_column(
+    images: Tensor, template: Tensor, down: Tensor, across: Tensor, out: Tensor
+) -> None:
+    """Write the largest masked response of each image to one template, as on the host.
+
+    images (n, height, width, channels); template (rows, columns, channels); the mask is the
+    product of its two sides; out (n,).
+    """
+    if (kernels := fused(images)) is not None:
+        rows, shape = images.flatten(1), tuple(images.shape[1:])
+        out.copy_(kernels.template_column(rows, shape, template, down, across))
+        return
+    weights = template.permute(2, 0, 1)[None]
+    found = torch.nn.functional.conv2d(images.permute(0, 3, 1, 2), weights)[:, 0]
+    torch.amax(torch.amax(found * across, dim=2) * down, dim=1, out=out)
+
+
+def lloyd(
+    points: Tensor,
+    first: NDArray[np.intp],
+    n_steps: int,
+    what: str,
+    weight: NDArray[np.float64] | None = None,
+) -> NDArray[np.float32]:
+    """Return the centres after some steps from those of the points, (n, p), as NumPy's.
+
+    As scikit-learn's k-means: distances about the mean of all points, and a centre that has
+    lost its points goes to the point that is farthest from its own.
+    """
+    mean = points.mean(dim=0)
+    points = points - mean
+    mass = torch.as_tensor(np.ones(len(points)) if weight is None else weight, device=points.device)
+    centres = points[torch.as_tensor(first, device=points.device)]
+    before = torch.full((len(points),), -1, device=points.device)
+    for _ in track(range(n_steps), what, n_steps):
+        labels = _nearest(points, centres)
+        if torch.equal(labels, before):
+            break
+        centres, before = _means(points, mass, labels, centres), labels
+    return (centres + mean).cpu().numpy()
+
+
+def _nearest(points: Tensor, centres: Tensor) -> Tensor:
+    """Return the number of the nearest centre of each point, the first of equals."""
+    labels = torch.empty(len(points), dtype=torch.int64, device=points.device)
+    squares, what = centres.square().sum(dim=1), "the distances of points to centres"
+
+    def write(some: slice) -> None:
+        apart = torch.addmm(squares, points[some], centres.T, alpha=-2.0)
+        labels[some] = apart.argmin(dim=1)
+
+    Memory(points.device).chunks(len(points), 8 * len(centres), write, what)
+    return labels
+
+
+def _means(points: Tensor, weight: Tensor, labels: Tensor, centres: Tensor) -> Tensor:
+    """Return the mean of the points of each label; of a label without points another point.
+
+    Sums are taken over points in the order of their labels, so they are always the same.
+    """
+    n_centres = len(centres)
+    order = torch.argsort(labels, stable=True)
+    counts = torch.bincount(labels, minlength=n_centres)
+    weighted = torch.cat([points.double() * weight[:, None], weight[:, None]], dim=1)[order]
+    sums = torch.segment_reduce(weighted, "sum", lengths=counts, unsafe=True, initial=0.0)
+    empty = torch.nonzero(sums[:, -1] == 0.0)[:, 0]
+    if len(empty):
+        distances = (points - centres[labels]).square().sum(dim=1)
+        far = torch.topk(distances, len(empty)).indices
+        if float(distances[far[0]]) > 0.0:
+            for number, point in zip(empty.tolist(), far.tolist(), strict=True):
+                moved = torch.cat([points[point].double(), weight.new_ones(1)]) * weight[point]
+                sums[labels[point]] -= moved
+                sums[number] = moved
+    held = sums[:, -1:] > 0.0
+    means = sums[:, :-1] / torch.where(held, sums[:, -1:], 1.0)
+    return torch.where(held, means, centres.double()).to(points.dtype)
