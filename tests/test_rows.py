@@ -191,7 +191,7 @@ def test_a_twin_shares_the_encoding_and_nothing_else(problem, small_blocks):
         rows.append(5)
         W = np.random.default_rng(1).normal(size=(4, 2))
         before = rows.evaluate(W, LogisticLoss())
-        twin = rows.twin()
+        twin = rows.fork()
         twin.append(7)
         twin.evaluate(np.ones((4, 2)), LogisticLoss())
         assert rows.atoms == (5,)

@@ -212,7 +212,7 @@ class Rows:
         for atom in atoms:
             self.append(atom)
 
-    def twin(self) -> Rows:
+    def fork(self) -> Rows:
         """Return rows that share the encoding and the threads, with nothing chosen yet."""
         rows = copy(self)
         rows.shard = copy(self.shard)

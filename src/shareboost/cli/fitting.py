@@ -64,7 +64,7 @@ def fitted(
     pool: str,
     cv: bool,
     verbose: int,
-    **wishes: Any,
+    **constraints: Any,
 ) -> Fitted | None:
     """Return a classifier fitted to a table; None where no round was finished before Ctrl-C."""
     with progress_bars(bool(verbose)):
@@ -75,7 +75,7 @@ def fitted(
             n_columns, classes = rows.X.shape[1], np.unique(rows.y)
             held_out = read_labelled(test, asked.target, inputs, n_columns, classes)
             _check_gaps(columns_with_gaps(held_out[0], inputs), pool, test.name)
-    clf: Any = _classifier(inputs, rows.X.shape[1], pool, verbose=verbose, **wishes)
+    clf: Any = _classifier(inputs, rows.X.shape[1], pool, verbose=verbose, **constraints)
     clf = ShareBoostCV(clf) if cv else clf
     X = named(rows.X, inputs)
     evaluation = None if held_out is None else (named(held_out[0], inputs), held_out[1])

@@ -302,9 +302,9 @@ class SummedRows(DaskRows):
         super().restore(removed)
         self.near.restore(self._removed_near)  # the last: nothing else has changed since
 
-    def twin(self) -> Rows:
+    def fork(self) -> Rows:
         rows = copy(self)
-        twin = self.near.twin()
+        twin = self.near.fork()
         assert isinstance(twin, GatheredRows)
         rows.near = twin
         rows.reset(())

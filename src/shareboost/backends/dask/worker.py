@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ...arrays import Segments, cast, numpy_type, to_float64
-from ...dataset import HeldOut, Sample
+from ...dataset import Sample, ValidationSet
 from ...inputs import backend_name, backend_of, input_of, on_host, rows_of
 from ...losses import Labels, Loss
 from ...pools.base import Pool
@@ -310,15 +310,15 @@ def scored(
     ]
 
 
-def held_out(device: Any, pool: Pool, sample: Sample) -> HeldOut | None:
+def held_out(device: Any, pool: Pool, sample: Sample) -> ValidationSet | None:
     """Return the rows of a block that are held out; None of no rows."""
     if not len(sample.y):
         return None
-    return HeldOut(sample.X, sample.y, sample.weight, pool, backend_of(sample.X, device))
+    return ValidationSet(sample.X, sample.y, sample.weight, pool, backend_of(sample.X, device))
 
 
 def right(
-    chosen: tuple[Chosen, ...], intercept: bool, W: NDArray[np.float64], rows: HeldOut | None
+    chosen: tuple[Chosen, ...], intercept: bool, W: NDArray[np.float64], rows: ValidationSet | None
 ) -> tuple[float, float] | None:
     """Return the weight of the right answers to held-out rows, and of all."""
     if rows is None:
