@@ -13,7 +13,7 @@ from shareboost.losses import Loss
 from shareboost.penalties import Frobenius
 from shareboost.pools import Columns
 from shareboost.rows import Rows
-from shareboost.selection.pricing import Terms
+from shareboost.selection.pricing import Pricing
 from shareboost.selection.rules import Selector
 from shareboost.selection.second_order import by_class
 from shareboost.selection.trials import decreases
@@ -85,7 +85,7 @@ def test_every_solver_finds_the_least_squares(rows, problem, solver):
 
 def test_the_newton_rule_tells_what_a_column_gains_with_all_others_fixed(rows, problem):
     W, _ = at_minimum(rows, [])
-    selector = Selector(rows, Terms(np.ones(D)), "newton", None)
+    selector = Selector(rows, Pricing(np.ones(D)), "newton", None)
     everything = np.ones(D, dtype=bool)
     found = {c.atom: c.score for c in selector.ranked(refit_by(), W, D, everything)}
     before = least_squares(problem, []).sum()
@@ -118,7 +118,7 @@ def test_a_whole_run_is_forward_selection_by_least_squares(problem, rule):
     X, y, weight = problem
     clf = ShareBoostClassifier(3, rule=rule, shortlist=None, alpha=0.0, tol=1e-7, refit_tol=1e-7)
     with Rows(X, y, weight, Columns().fit(X, weight), K, True) as rows:
-        run = assembly.run(clf, rows, SquaredError(), 1.0, Terms(np.ones(D)), None)
+        run = assembly.run(clf, rows, SquaredError(), 1.0, Pricing(np.ones(D)), None)
         path = run.begin()
         for _ in run.rounds(path):
             pass

@@ -27,7 +27,7 @@ def test_evaluate_equals_the_naive_loss_and_gradient(problem, intercept, make, s
     X, y = problem
     weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
     with make_rows(make(X), y, weight, intercept=intercept) as rows:
-        assert len(rows.blocks) > 1
+        assert len(rows.shard.blocks) > 1
         rows.append(3)
         rows.append(0)
         W = np.random.default_rng(1).normal(size=(4, rows.n_columns))
@@ -88,7 +88,7 @@ def test_appended_columns_are_scaled_and_centred_in_float32_too(problem):
     X = (X * 5 + 1000).astype(np.float32)
     with make_rows(X, y, scale="deviation") as rows:
         rows.append(2)
-    column = np.concatenate([block.columns[1] for block in rows.blocks])
+    column = np.concatenate([block.columns[1] for block in rows.shard.blocks])
     assert column.dtype == np.float32
     assert np.allclose(column.mean(), 0, atol=1e-6)
     assert np.allclose(column.std(), 1, atol=1e-3)
@@ -99,7 +99,7 @@ def test_float32_and_integer_rows_are_not_copied(problem):
     for dtype in (np.float32, np.float64, np.int32, np.uint8):
         data = np.round(X * 100).astype(dtype)
         with make_rows(data, y) as rows:
-            assert all(np.shares_memory(block.data, data) for block in rows.blocks)
+            assert all(np.shares_memory(block.data, data) for block in rows.shard.blocks)
 
 
 @pytest.mark.parametrize("intercept", [True, False])
@@ -109,9 +109,9 @@ def test_prepared_residuals_correlate_as_with_centred_columns(problem, intercept
     weight = np.random.default_rng(0).uniform(0.5, 2, size=len(y))
     with make_rows(X, y, weight, intercept=intercept) as rows:
         rows.evaluate(np.ones((4, rows.n_columns)), LogisticLoss())
-        rows.prepare()
-        found = np.hstack([block.prepared for block in rows.blocks]) @ X
-        residual = np.hstack([block.residual for block in rows.blocks])
+        rows._prepare(False)
+        found = np.hstack([block.prepared for block in rows.shard.blocks]) @ X
+        residual = np.hstack([block.residual for block in rows.shard.blocks])
     if intercept:
         assert np.abs(residual.sum(axis=1)).max() > 1.0  # so that centring matters
         X = X - weight @ X / weight.sum()
@@ -125,7 +125,7 @@ def test_the_gram_matrix_grows_with_the_columns(problem, intercept, small_blocks
     with make_rows(X, y, weight, intercept=intercept) as rows:
         for atom in (3, 0, 7):
             rows.append(atom)
-        A = np.hstack([block.columns[: rows.n_columns] for block in rows.blocks])
+        A = np.hstack([block.columns[: rows.n_columns] for block in rows.shard.blocks])
     C = rows.gram.factor(np.zeros(rows.n_columns)).times(np.eye(rows.n_columns))
     assert np.allclose(C @ C.T, (A * weight) @ A.T / weight.sum())
 
@@ -145,7 +145,7 @@ def test_a_failed_encoding_gives_the_threads_back(problem):
 def state(rows):
     """All that a run sees of the chosen columns, to the last bit."""
     n = rows.n_columns
-    columns = np.concatenate([block.columns[:n] for block in rows.blocks], axis=1)
+    columns = np.concatenate([block.columns[:n] for block in rows.shard.blocks], axis=1)
     factor = rows.gram.factor(np.full(n, 0.25)).times(np.eye(n))
     return columns, factor
 
@@ -180,7 +180,7 @@ def test_the_curvatures_add_up_to_the_diagonal_of_the_hessian(problem, small_blo
     with make_rows(X, y, weight) as rows:
         W = np.random.default_rng(1).normal(size=(4, 1))
         rows.evaluate(W, LogisticLoss())
-        sums = rows.prepare(curvatures=True)
+        sums = rows._prepare(True)
     rho = naive.residual(np.tile(W.T, (len(y), 1)), y, 1.0) + np.eye(4)[y]
     assert np.allclose(sums, weight @ (rho * (1 - rho)))
 
@@ -191,11 +191,11 @@ def test_a_twin_shares_the_encoding_and_nothing_else(problem, small_blocks):
         rows.append(5)
         W = np.random.default_rng(1).normal(size=(4, 2))
         before = rows.evaluate(W, LogisticLoss())
-        twin = rows.twin()
+        twin = rows.fork()
         twin.append(7)
         twin.evaluate(np.ones((4, 2)), LogisticLoss())
         assert rows.atoms == (5,)
-        for one, two in zip(rows.blocks, twin.blocks, strict=True):
+        for one, two in zip(rows.shard.blocks, twin.shard.blocks, strict=True):
             assert two.data is one.data
             assert two.weight is one.weight
             assert not np.shares_memory(one.columns, two.columns)
@@ -226,7 +226,7 @@ def test_a_point_known_already_is_found_as_if_it_were_not(problem, small_blocks,
             again, same = fresh.evaluate(padded, loss)
             assert value == again
             assert np.array_equal(gradient, same)
-            for one, two in zip(rows.blocks, fresh.blocks, strict=True):
+            for one, two in zip(rows.shard.blocks, fresh.shard.blocks, strict=True):
                 assert np.array_equal(one.residual, two.residual)
 
 

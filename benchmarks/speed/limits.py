@@ -25,7 +25,7 @@ from shareboost.losses import LogisticLoss
 from shareboost.penalties import PENALTIES
 from shareboost.pools import Columns
 from shareboost.rows import Rows
-from shareboost.selection.pricing import Terms
+from shareboost.selection.pricing import Pricing
 from shareboost.selection.rules import Selector
 from shareboost.solvers import Refit
 
@@ -48,7 +48,7 @@ def in_turns(repeats: int, **tasks: Task) -> dict[str, list[float]]:
 def selection(rows: Rows) -> Task:
     """Return step 4 of a round at W = 0: all scores and the best atom, from the residual."""
     refit = Refit(LogisticLoss(), PENALTIES["frobenius"](), 0.0, "lbfgs", 1)
-    terms = Terms(np.ones(rows.pool.n_atoms_))
+    terms = Pricing(np.ones(rows.pool.n_atoms_))
     W = np.zeros((rows.n_classes, rows.n_columns))
 
     def choose() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from .path import Path, Round, StopReason
 
 if TYPE_CHECKING:
-    from .dataset import HeldOut
+    from .dataset import ValidationSet
     from .rows import Rows
     from .selection.rules import Choice, Selector
     from .solvers import Refit
@@ -52,7 +52,7 @@ class Run:
     refit: Refit
     stopping: Stopping
     selector: Selector
-    held_out: HeldOut | None = None
+    held_out: ValidationSet | None = None
 
     def begin(self) -> Path:
         """Return the path of no features."""
@@ -98,7 +98,7 @@ class Run:
                 path.stop_reason = choice
                 return
             round_ = self.round_after(last, choice)
-            cost = self.selector.terms.spent(round_.atoms)
+            cost = self.selector.pricing.spent(round_.atoms)
             round_ = self._judged(replace(round_, cost=cost))
             path.add(replace(round_, seconds=perf_counter() - started), self.rows)
             yield path.last
@@ -120,7 +120,7 @@ class Run:
         Where the scores fell so far that the last refit is too loose for them, the chosen
         columns have more to give than a new one: they are refit further first.
         """
-        owned = self.selector.terms.owned
+        owned = self.selector.pricing.owned
         if len(last.atoms) < len(owned):
             return self.selector.given(self.refit, owned[len(last.atoms)], last.W), last
         while True:

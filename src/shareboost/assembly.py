@@ -13,7 +13,7 @@ from .dataset import evaluation_sample
 from .identity import identity_of
 from .io.checkpoint import Checkpoint
 from .penalties import PENALTIES
-from .selection.constraints import Grouping, Prices, Wishes, checked_wishes
+from .selection.constraints import Constraints, Grouping, Prices, checked_constraints
 from .selection.rules import Selector
 from .solvers import Refit
 from .swapping import SwappingRun
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from .losses import Loss
     from .pools import Pool
     from .rows import Rows
-    from .selection.pricing import Terms
+    from .selection.pricing import Pricing
 
 # Held out of training for early stopping where nothing else is said, as in scikit-learn.
 HELD_OUT = 0.1
 
 
-def wishes(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Wishes, Pool]:
+def constraints(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Constraints, Pool]:
     """Return what the user asks of the choice, checked, and the pool to choose from."""
-    return checked_wishes(
+    return checked_constraints(
         names,
         pool,
         clf.n_features,
@@ -80,7 +80,9 @@ def saved_run(
     return Checkpoint(clf.checkpoint, identity)
 
 
-def run(clf: Any, rows: Rows, loss: Loss, weight_unit: float, terms: Terms, held_out: Any) -> Run:
+def run(
+    clf: Any, rows: Rows, loss: Loss, weight_unit: float, pricing: Pricing, held_out: Any
+) -> Run:
     """Return the run that lowers a loss on some rows, whose weights are in some unit."""
     penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
     refit = Refit(loss, penalty, clf.alpha, clf.solver, clf.max_iter, weight_unit)
@@ -95,6 +97,6 @@ def run(clf: Any, rows: Rows, loss: Loss, weight_unit: float, terms: Terms, held
         rows,
         refit,
         stopping,
-        Selector(rows, terms, clf.rule, clf.shortlist),
+        Selector(rows, pricing, clf.rule, clf.shortlist),
         None if held_out is None else held_out.held_out(rows),
     )

@@ -270,7 +270,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     # do not change what is found: a fit that is one of many has the values below. For a warm start
     # those count that shape a round; of the others, some only end the rounds, and some change the
     # loss, which shows anyway. Resolved parameters count by what they come to with the data
-    # (``Wishes.resolved``), and ``device``, for a checkpoint, by what computes there.
+    # (``Constraints.resolved``), and ``device``, for a checkpoint, by what computes there.
     _of_one_fit: ClassVar[dict[str, Any]] = {"checkpoint": None, "warm_start": False, "verbose": 0}
     _resolved: ClassVar[tuple[str, ...]] = ("groups", "costs", "include", "exclude", "device")
     _shaping: ClassVar[tuple[str, ...]] = (
@@ -422,9 +422,9 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         checked, classes, names, all_rows = checked_sample(
             self, X, y, sample_weight, pool.allows_nan
         )
-        wishes, pool = assembly.wishes(self, names, pool)
+        constraints, pool = assembly.constraints(self, names, pool)
         pool = assembly.at_backend(self, pool, backend, all_rows.X)
-        checked.groups_ = wishes.labels
+        checked.groups_ = constraints.labels
         sample, held_out = assembly.samples(checked, all_rows, eval_set, classes, pool, backend)
         checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size, backend)
         warm = path_to_go_on_from(self, checked.n_features_in_, classes)
@@ -435,13 +435,13 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             stack.callback(sample.release)
             if self.refit_tol < FLOAT32_REFIT_TOL:
                 pool.widen()
-            terms = wishes.terms(pool)
-            shaped_by = shape_of(self, wishes, terms, sample.weight_unit)
+            pricing = constraints.pricing(pool)
+            shaped_by = shape_of(self, constraints, pricing, sample.weight_unit)
             most = min(self.n_features or pool.n_atoms_, pool.n_atoms_)
             rows = sample.rows(pool, classes.size, self.fit_intercept, backend, most)
             earlier = None
             if checkpoint:
-                resolved = {**Digests(wishes.resolved(terms)), **rows.identity}
+                resolved = {**Digests(constraints.resolved(pricing)), **rows.identity}
                 earlier = checkpoint.path(pool, classes.size, resolved)
             if earlier is None and warm is not None:
                 check_shape(warm, shaped_by, self.budget)
@@ -451,7 +451,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
             callbacks = FitCallbacks(self, most - done, X, y, sample_weight)
             with rows:
                 loss = LogisticLoss(self.margin)
-                run = assembly.run(self, rows, loss, sample.weight_unit, terms, held_out)
+                run = assembly.run(self, rows, loss, sample.weight_unit, pricing, held_out)
                 if isinstance(self.alpha, str):
                     _warn_of_small_weights(sample.weight_unit * rows.total_weight, sample.n_rows)
                 if (placement := rows.placement) is not None:

@@ -77,9 +77,9 @@ class Sample(NamedTuple):
         """Return the rows for a run of up to n atoms of the fitted pool."""
         return Rows(self.X, self.y, self.weight, pool, n_classes, intercept, backend)
 
-    def held_out(self, rows: Rows) -> HeldOut:
+    def held_out(self, rows: Rows) -> ValidationSet:
         """Return these rows as those that a run on others is scored on."""
-        return HeldOut(self.X, self.y, self.weight, rows.pool, rows.backend)
+        return ValidationSet(self.X, self.y, self.weight, rows.pool, rows.backend)
 
     def digests(self, n_classes: int) -> dict[str, str]:
         """Return what tells whether other rows, of so many classes, are the same."""
@@ -178,7 +178,7 @@ def row_values(
     return labels, None if sample_weight is None else checked_weights(sample_weight, rows)
 
 
-class HeldOut:
+class ValidationSet:
     """A sample that no round is trained on, which goes where the training rows are.
 
     The columns of an atom are computed when a round first uses it, and kept.

@@ -22,8 +22,8 @@ from .selection.pricing import ROUNDING
 
 if TYPE_CHECKING:
     from .backends import Backend
-    from .selection.constraints import Wishes
-    from .selection.pricing import Terms
+    from .selection.constraints import Constraints
+    from .selection.pricing import Pricing
 
 CHUNK_BYTES = 1 << 18  # of an array that are copied at a time
 
@@ -138,12 +138,14 @@ def identity_of(
     }
 
 
-def shape_of(estimator: Any, wishes: Wishes, terms: Terms, weight_unit: float) -> Digests:
+def shape_of(
+    estimator: Any, constraints: Constraints, pricing: Pricing, weight_unit: float
+) -> Digests:
     """Return the digests of all that shapes a round, by name."""
     values = {name: _meaning(estimator, name) for name in estimator._shaping}
     if isinstance(estimator.alpha, str):  # else only ratios of weights matter
         values["the unit of sample_weight"] = weight_unit
-    return Digests(wishes.resolved(terms) | values)
+    return Digests(constraints.resolved(pricing) | values)
 
 
 def _meaning(estimator: Any, name: str) -> Any:

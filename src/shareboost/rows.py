@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from copy import copy
 from itertools import accumulate
@@ -31,14 +31,16 @@ class Totals(NamedTuple):
     curvatures: Array  # (k,), the loss's in the scores of each class, where they are wanted
 
 
+# Returns totals over the rows of a shard: one of its methods, or a function.
+Question = Callable[..., tuple[Any, ...]]
 # Returns the sums over the columns of each atom of a part, as NumPy's.
 ByAtom = Callable[[Array, slice], NDArray[np.float64]]
 # Scores a part of the pool: ``task(pool, part, totals, by_atom)``.
 PartTask = Callable[[Pool, slice, Totals, ByAtom], Found]
 
 
-class _Layout(NamedTuple):
-    """Where the columns of chosen atoms are."""
+class Layout(NamedTuple):
+    """Where the columns of chosen atoms are; the intercept, if any, counts as the first atom."""
 
     chosen: tuple[Chosen, ...]
     starts: list[int]  # of each atom, and at last where a next one would start
@@ -121,15 +123,15 @@ class Rows:
         self.intercept = shard.intercept
         self.total_weight = total_weight
         self.chosen: tuple[Chosen, ...] = ()  # in the order of their columns
-        self._layout: _Layout | None = None  # of their columns
+        self._layout: Layout | None = None  # of their columns
         self._part_segments: dict[int, Segments] = {}  # of the columns of each part, by atom
         self.gram = shard.backend.gram(0.0)
-        self._shard = shard
+        self.shard = shard
         self._known: Evaluated | None = None  # columns appended since do not change it
         self._resources = ExitStack()
 
     def __enter__(self) -> Self:
-        self._shard.map = self._resources.enter_context(self.backend.deterministic())
+        self.shard.map = self._resources.enter_context(self.backend.deterministic())
         try:
             self._encode()
             self.reset(())
@@ -139,19 +141,14 @@ class Rows:
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        self._shard.map = map
+        self.shard.map = map
         # Of an exception the backend may have something to say.
         self._resources.__exit__(*(exception or (None, None, None)))
 
     def _encode(self) -> None:
         """Cut the rows into blocks in the pool's encoding."""
-        self._shard.encode(*self._source)
+        self.shard.encode(*self._source)
         del self._source
-
-    @property
-    def blocks(self) -> list[Block]:
-        """The rows, where they are here."""
-        return self._shard.blocks
 
     @property
     def atoms(self) -> tuple[int, ...]:
@@ -159,40 +156,23 @@ class Rows:
         return tuple(chosen.atom for chosen in self.chosen)
 
     @property
-    def starts(self) -> list[int]:
-        """Where the columns of each atom start, and at last where a next one would.
-
-        The intercept, where there is one, counts as the first atom.
-        """
-        return self._laid_out().starts
-
-    @property
-    def segments(self) -> Segments:
-        """The columns of each atom, as the backend sums over them."""
-        return self._laid_out().segments
-
-    def _laid_out(self) -> _Layout:
-        """Return where the columns of the chosen atoms are, found anew when these change."""
+    def layout(self) -> Layout:
+        """Where the columns of the chosen atoms are, found anew when these change."""
         if self._layout is None or self._layout.chosen is not self.chosen:
             widths = [1] * self.intercept + [chosen.scales.size for chosen in self.chosen]
             starts = list(accumulate(widths, initial=0))
             segments = Segments(starts[:-1], starts[-1])
-            self._layout = _Layout(self.chosen, starts, segments)
+            self._layout = Layout(self.chosen, starts, segments)
         return self._layout
 
     @property
     def n_columns(self) -> int:
         """Columns in use, the intercept's included."""
-        return self.starts[-1]
+        return self.layout.starts[-1]
 
-    def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
-        """Yield ``task(item)`` for each item in order, computed by all threads."""
-        return self._shard.map(task, items)
-
-    def total(self, name: str, *arguments: Any) -> tuple[Any, ...]:
-        """Return totals over all rows, by the name of the shard's method that gives them."""
-        found: tuple[Any, ...] = getattr(self._shard, name)(*arguments)
-        return found
+    def total(self, question: Question, *arguments: Any) -> tuple[Any, ...]:
+        """Return totals over all rows: the answer of their shard to a question."""
+        return question(self.shard, *arguments)
 
     def append(self, atom: int) -> None:
         """Append the atom's columns to every block, scaled and, with an intercept, centred."""
@@ -212,14 +192,14 @@ class Rows:
 
     def _written(self, atom: int, start: int, stop: int) -> Array:
         """Write an atom's columns as they come; return their weighted sums."""
-        (sums,) = self.total("write", atom, start, stop)
+        (sums,) = self.shard.write(atom, start, stop)
         return sums
 
     def _scaled(
         self, atom: int, centers: Array, scales: NDArray[np.float64], start: int, stop: int
     ) -> Array:
         """Bring the columns just written into training units; return their products with all."""
-        (products,) = self.total("scale", start, stop, centers, scales)
+        (products,) = self.shard.scale(start, stop, centers, scales)
         return products
 
     def reset(self, atoms: tuple[int, ...]) -> None:
@@ -232,16 +212,17 @@ class Rows:
         for atom in atoms:
             self.append(atom)
 
-    def twin(self) -> Rows:
+    def fork(self) -> Rows:
         """Return rows that share the encoding and the threads, with nothing chosen yet."""
         rows = copy(self)
-        rows._shard = self._shard.twin()
+        rows.shard = copy(self.shard)
+        rows.shard.blocks = [block.with_nothing_chosen() for block in self.shard.blocks]
         rows.reset(())
         return rows
 
     def remove(self, place: int) -> Removed:
         """Take out the atom at that place among the chosen ones; later ones move up."""
-        start, stop = self.starts[self.intercept + place :][:2]
+        start, stop = self.layout.starts[self.intercept + place :][:2]
         n = self.n_columns
         known = self._known
         if known is not None:  # the last columns may go, where they had no weight
@@ -249,7 +230,7 @@ class Rows:
             n_kept = start if self.backend.columns_apart else 0
             short = known._replace(gradient=known.gradient[:, :n_kept])
             self._known = short if kept else None
-        columns = self._shard.take_out(start, stop, n)
+        columns = self.shard.take_out(start, stop, n)
         before = self.gram.remove(self.intercept + place)
         removed = Removed(place, self.chosen[place], columns, before)
         self.chosen = (*self.chosen[:place], *self.chosen[place + 1 :])
@@ -261,8 +242,8 @@ class Rows:
         n = self.n_columns
         earlier, later = self.chosen[: removed.place], self.chosen[removed.place :]
         self.chosen = (*earlier, removed.chosen, *later)
-        start, stop = self.starts[self.intercept + removed.place :][:2]
-        self._shard.put_back(start, stop, n, removed.columns)
+        start, stop = self.layout.starts[self.intercept + removed.place :][:2]
+        self.shard.put_back(start, stop, n, removed.columns)
         self.gram = removed.gram
 
     def evaluate(self, W: Array, loss: Loss) -> tuple[Scalar, Array]:
@@ -282,7 +263,7 @@ class Rows:
             known = self._evaluated(W, loss, n_asked)
         elif (n_known := known.gradient.shape[1]) < n_asked:
             start = n_known if self.backend.columns_apart else 0
-            (more,) = self.total("correlate", start, n_asked)
+            (more,) = self.total(Shard.correlate, start, n_asked)
             before = known.gradient[:, :start]
             known = known._replace(gradient=self.backend.xp.hstack([before, more]))
         self._known = known
@@ -306,24 +287,24 @@ class Rows:
         """Return the loss at W and its gradient in the first columns; leave the residuals."""
         self._known = None  # whatever happens on the way
         at = W.copy() if isinstance(W, np.ndarray) else W
-        value, gradient = self.total("evaluate", W, loss, n_columns)
+        value, gradient = self.total(Shard.evaluate, W, loss, n_columns)
         return Evaluated(at, loss, value, gradient)
 
-    def prepare(self, curvatures: bool = False) -> Array:
+    def _prepare(self, curvatures: bool) -> Array:
         """Leave in every block its residual, as the pool wants it; return sums of curvatures.
 
         With an intercept, less ``weight`` times its weighted mean: its correlation with a
         column is that of the residual with the centred column. If asked for, also leaves
         the curvature of the loss in each score, whose sums over examples, (k,), it returns.
         """
-        (sums,) = self.total("prepare", self._residual_mean(), curvatures)
+        (sums,) = self.total(Shard.prepare, self._residual_mean(), curvatures)
         return sums
 
     def _residual_mean(self) -> Array:
         """Return the weighted mean of the residuals, (k,); zeros where nothing is centred."""
         if not self.intercept:
             return self.backend.zeros((self.n_classes,))
-        (sums,) = self.total("residual_sums")
+        (sums,) = self.total(Shard.residual_sums)
         return sums / self.total_weight
 
     def scored(self, wanted: Sequence[Wanted], task: PartTask[Found]) -> list[Found]:
@@ -334,18 +315,18 @@ class Rows:
         signals = {signal for signal, _ in wanted}
         curvatures = self.backend.zeros((self.n_classes,))
         if signals & {RESIDUAL, CURVATURE}:
-            curvatures = self.prepare(CURVATURE in signals)
+            curvatures = self._prepare(CURVATURE in signals)
         return self.over_parts(wanted, task, curvatures)
 
-    def candidates(self, name: str, *arguments: Any) -> tuple[Array, ...]:
-        """Return totals of columns that are not chosen, by the name of the shard's method."""
-        return self.total(name, *arguments)
+    def candidates(self, question: Question, *arguments: Any) -> tuple[Array, ...]:
+        """Return totals of columns that are not chosen."""
+        return self.total(question, *arguments)
 
     def over_parts(
         self, wanted: Sequence[Wanted], task: PartTask[Found], curvatures: Array = None
     ) -> list[Found]:
-        """Return the task's results for what ``prepare``, or whoever did so, left in the blocks."""
-        return self._shard.over_parts(
+        """Return the task's results for what is prepared in the blocks."""
+        return self.shard.over_parts(
             self.pool.parts(self.n_classes),
             wanted,
             lambda part, stats: task(self.pool, part, Totals(stats, curvatures), self._by_atom),

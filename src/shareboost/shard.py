@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 # a value that is not finite, and nobody else sees anything.
 may_overflow = np.errstate(over="ignore", invalid="ignore", divide="ignore")
 
-# Numbers of chosen columns, weighted by the curvature of some classes, that are held at a time.
-WEIGHTED = 1 << 18
-
 # Of what statistics are taken: a block's residual, its curvature or its weights, as the pool
 # wants them; and whether they are for ``Pool.moments``.
 RESIDUAL, CURVATURE, WEIGHT = "residual", "curvature", "weight"
@@ -44,6 +40,11 @@ class Block:
     prepared: Any = None  # that residual as the pool wants it
     curvature: Any = None  # the loss's in each score, as the pool wants it
     candidates: dict[int, Array] = field(default_factory=dict)  # columns that are slow to compute
+
+    def with_nothing_chosen(self) -> Block:
+        """Return a block of the same rows and encoding, with no column but the intercept."""
+        first, residual = copied(self.columns[:1]), copied(self.residual)
+        return Block(self.data, self.y, self.weight, first, residual)
 
 
 class Chosen(NamedTuple):
@@ -86,11 +87,11 @@ class Shard:
         X = X.tocsr() if hasattr(X, "tocsr") else X
         rows = [slice(*pair) for pair in pairwise(self.backend.edges(y.size, self.n_classes))]
         blocks = self.map(
-            lambda some: self.block(self.pool.encode(X, some), y[some], weight[some]), rows
+            lambda some: self._block(self.pool.encode(X, some), y[some], weight[some]), rows
         )
         self.blocks = list(track(blocks, "encoding rows", len(rows)))
 
-    def block(self, data: Any, y: Labels, weight: NDArray[np.float64]) -> Block:
+    def _block(self, data: Any, y: Labels, weight: NDArray[np.float64]) -> Block:
         """Return a block of rows whose encoding is known, with no column but the intercept."""
         backend, dtype = self.backend, self.pool.dtype_
         block = Block(
@@ -132,13 +133,13 @@ class Shard:
         @may_overflow
         def write(block: Block) -> tuple[Array]:
             self._make_room(block, start, stop)
-            block.columns[start:stop] = self.columns_of(block, atom)
+            block.columns[start:stop] = self._columns_of(block, atom)
             return (self._weighted(block, start, stop),)
 
         (sums,) = self.total(write)
         return (sums,)
 
-    def columns_of(self, block: Block, atom: int) -> Array:
+    def _columns_of(self, block: Block, atom: int) -> Array:
         """Return the columns of an atom on a block, (columns, n), in X's units."""
         return self.pool.columns(block.data, atom)
 
@@ -161,10 +162,10 @@ class Shard:
         self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]
     ) -> tuple[Array]:
         """Bring columns just written into training units; return their products with all."""
-        self.rescale(start, stop, centers, scales)
+        self._rescale(start, stop, centers, scales)
         return self.products(start, stop)
 
-    def rescale(self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]) -> None:
+    def _rescale(self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]) -> None:
         """Bring columns just written into training units."""
         backend = self.backend
         middles, divisors = backend.asarray(centers)[:, None], backend.asarray(scales)[:, None]
@@ -268,89 +269,6 @@ class Shard:
         """Return the curvature of the loss in each score, (k, n), at the point evaluated last."""
         return self.loss.curvatures(block.residual, block.y, block.weight)
 
-    def candidate_sums(self, atoms: Sequence[int]) -> tuple[Array]:
-        """Return the weighted sums of the atoms' columns, in X's units; zero if not centred."""
-        if not self.intercept:
-            return (self.backend.zeros((sum(self.pool.scales(atom).size for atom in atoms),)),)
-        backend = self.backend
-
-        def sums_of(block: Block) -> tuple[Array]:
-            weight = to_float64(block.weight)
-            sums = [to_float64(self._candidate(block, atom)) @ weight for atom in atoms]
-            return (backend.xp.concatenate(sums),)
-
-        (sums,) = self.total(sums_of)
-        return (sums,)
-
-    def _candidate(self, block: Block, atom: int) -> Array:
-        """Return the columns of an atom, which are held from round to round if they are slow."""
-        if not self.pool.slow_columns:
-            return self.columns_of(block, atom)
-        if atom not in block.candidates:
-            block.candidates[atom] = self.columns_of(block, atom)
-        return block.candidates[atom]
-
-    def weighted_products(
-        self, atoms: Sequence[int], centers: Array, n_columns: int
-    ) -> tuple[Array, Array, Array]:
-        """Return products of chosen columns and candidates, weighted by each class's curvature.
-
-        The candidates are the columns of the atoms, about their centres and scaled.
-
-        Returns
-        -------
-        products : (k, n_columns, n_columns + candidates)
-            Of the chosen columns with all.
-        squares : (k, candidates, widest)
-            Of each candidate with the first, second, ... column of its atom.
-        slopes : (k, candidates)
-            Of each candidate with the residual.
-        """
-        backend = self.backend
-        scales = [self.pool.scales(atom) for atom in atoms]
-        widths = np.array([own.size for own in scales])
-        starts = np.cumsum(widths) - widths
-        first = np.repeat(starts, widths)  # column of the atom of each candidate
-        last = first + np.repeat(widths, widths) - 1
-        partners = [backend.asarray(np.minimum(first + i, last)) for i in range(1, widths.max())]
-        units = [
-            (
-                backend.asarray(centers[start : start + own.size])[:, None],
-                backend.asarray(own)[:, None],
-            )
-            for start, own in zip(starts, scales, strict=True)
-        ]
-
-        @may_overflow
-        def part(block: Block) -> tuple[Array, Array, Array]:
-            chosen = block.columns[:n_columns]
-            candidates = backend.zeros((int(widths.sum()), len(block.y)), self.pool.dtype_)
-            for atom, start, (middles, divisors) in zip(atoms, starts, units, strict=True):
-                own = to_float64(self._candidate(block, atom))
-                candidates[start : start + len(own)] = (own - middles) / divisors
-            asked = set(atoms)
-            block.candidates = {a: c for a, c in block.candidates.items() if a in asked}
-            slopes = backend.correlated(block.residual, candidates)
-            curvatures = self._curvatures(block)
-            products = backend.zeros((self.n_classes, n_columns, n_columns + len(candidates)))
-            later = slice(n_columns, None)
-            step = max(1, WEIGHTED // max(1, n_columns * len(block.y)))
-            for start in range(0, self.n_classes, step):
-                some = curvatures[start : start + step]
-                shape = len(some) * n_columns, len(block.y)
-                weighted = (some[:, None] * chosen).reshape(shape)
-                own = products[start : start + step]
-                for columns, others in ((slice(n_columns), chosen), (later, candidates)):
-                    sizes = len(some), n_columns, len(others)
-                    own[:, :, columns] = (weighted @ others.T).reshape(sizes)
-            squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
-            candidates *= candidates[backend.asarray(first)] if partners else candidates
-            squares.insert(0, curvatures @ candidates.T)
-            return products, backend.xp.stack(squares, -1), slopes
-
-        products, squares, slopes = self.total(part)
-        return products, squares, slopes
-
     def residual_sums(self) -> tuple[Array]:
         """Return the sums of the residuals over examples, (k,)."""
         (sums,) = self.total(lambda block: (_over_examples(block.residual),))
@@ -424,21 +342,6 @@ class Shard:
 
     def __iter__(self) -> Iterator[Block]:
         return iter(self.blocks)
-
-    def twin(self) -> Shard:
-        """Return the same rows in the same encoding, with no column chosen."""
-        twin = copy(self)
-        twin.blocks = [
-            Block(
-                block.data,
-                block.y,
-                block.weight,
-                copied(block.columns[:1]),
-                self.backend.zeros((self.n_classes, len(block.y)), self.pool.dtype_),
-            )
-            for block in self.blocks
-        ]
-        return twin
 
 
 def _apart(prepared: Any, memory: Array) -> Any:

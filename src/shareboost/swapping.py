@@ -53,7 +53,7 @@ class SwappingRun(Run):
         _, plain = self._plain.finished(plain)
         if not self._better(plain, finished):
             return self, finished
-        cost = self.selector.terms.spent(plain.atoms)
+        cost = self.selector.pricing.spent(plain.atoms)
         return self._plain, replace(plain, cost=cost, seconds=finished.seconds)
 
     def replay(self, round_: Round) -> bool:
@@ -79,9 +79,9 @@ class SwappingRun(Run):
     @cached_property
     def _plain(self) -> Run:
         """The run without swaps, on rows of its own."""
-        rows = self.rows.twin()
+        rows = self.rows.fork()
         selector = self.selector
-        own = Selector(rows, selector.terms, selector.rule, selector.shortlist)
+        own = Selector(rows, selector.pricing, selector.rule, selector.shortlist)
         return Run(rows, self.refit, self.stopping, own, self.held_out)
 
     def _plain_after(self, last: Round) -> Round | None:
@@ -167,16 +167,16 @@ def _exchanged(
 @may_overflow
 def _plans(selector: Selector, refit: Refit, fit: Fit) -> list[Plan]:
     """Return exchanges that may lower the objective, those that promise most first."""
-    rows, terms = selector.rows, selector.terms
+    rows, pricing = selector.rows, selector.pricing
     atoms = rows.atoms
-    may_go = ~np.isin(atoms, terms.owned)
+    may_go = ~np.isin(atoms, pricing.owned)
     if not may_go.any():
         return []
-    spent = terms.spent(atoms) * (1.0 + ROUNDING)
-    affordable = terms.costs(atoms) <= terms.freed(atoms).max() * (1.0 + ROUNDING)
+    spent = pricing.spent(atoms) * (1.0 + ROUNDING)
+    affordable = pricing.costs(atoms) <= pricing.freed(atoms).max() * (1.0 + ROUNDING)
     plans = []
     for new in selector.ranked(refit, fit.W, CANDIDATES, affordable):
-        no_dearer = terms.spent_after(atoms, new.atom) <= spent
+        no_dearer = pricing.spent_after(atoms, new.atom) <= spent
         model = selector.second_order(refit, fit.W, new.atom)
         plans += _exchanges(model, rows, new.atom, np.flatnonzero(may_go & no_dearer))
     return sorted(plans, key=lambda plan: plan.change)
@@ -199,7 +199,7 @@ def _exchanges(model: SecondOrder, rows: Rows, new: int, places: Places) -> list
     A = model.inverse
     W = model.W - (A @ model.slope[:, :, None])[:, :, 0] + (U.swapaxes(1, 2) @ step)[:, :, 0]
     first = int(rows.intercept)
-    edges = np.array(rows.starts)
+    edges = np.array(rows.layout.starts)
     widths = np.diff(edges)[first + places]
     plans = []
     for width in np.unique(widths):  # atoms of as many columns at once

@@ -5,14 +5,12 @@ import warnings
 
 import pytest
 
-from shareboost.cli import models
-
 
 def test_a_fault_of_the_program_is_told_as_such(run, model, monkeypatch, refused):
     def broken(path):
         raise ZeroDivisionError("by nothing")
 
-    monkeypatch.setattr(models, "loaded", broken)
+    monkeypatch.setattr("shareboost.load_model", broken)
     refused(run("explain", model), "ZeroDivisionError: by nothing", "--debug shows where")
     shown = run("explain", model, "--debug")
     assert shown.exit_code == 2
@@ -39,7 +37,7 @@ def test_a_warning_is_one_line(run, model, monkeypatch):
         warnings.warn("take\ncare", stacklevel=1)
         raise ValueError("after all")
 
-    monkeypatch.setattr(models, "loaded", warned)
+    monkeypatch.setattr("shareboost.load_model", warned)
     found = run("explain", model)
     assert found.stderr == "Warning: take care\nafter all\n"
 

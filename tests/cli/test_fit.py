@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
-from shareboost.cli.tables.inputs import Inputs
-from shareboost.cli.tables.training import named
+from shareboost.cli.tables.encoding import Inputs
+from shareboost.cli.tables.rows import named
 
 
 @pytest.fixture(scope="module")

@@ -141,15 +141,15 @@ def test_a_model_of_no_feature_predicts_every_row(run, model, folder, tmp_path):
 def test_an_interrupt_tells_whether_predictions_were_written(
     run, model, folder, tmp_path, monkeypatch
 ):
-    from shareboost.cli.tables import prediction
+    from shareboost.cli.tables import rows
 
-    blocks_for = prediction.blocks_for
+    blocks_for = rows.blocks_for
 
     def interrupted(*arguments):
         yield next(blocks_for(*arguments))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(prediction, "blocks_for", interrupted)
+    monkeypatch.setattr(rows, "blocks_for", interrupted)
     found = run("predict", model, folder / "iris.csv")
     assert found.exit_code == 130
     assert found.stdout.count("\n") == 151

@@ -172,6 +172,15 @@ def test_a_report_that_is_there_stays_without_force(run, tmp_path, written, refu
     assert not written
 
 
+def test_python_m_shareboost_is_the_command(command):
+    _, environment = command
+    words = [sys.executable, "-m", "shareboost", "--version"]
+    shown = subprocess.run(words, capture_output=True, text=True, check=True, env=environment)
+    assert shown.stdout == f"{shareboost.__version__}\n"
+    usage = subprocess.run([*words[:-1], "--help"], capture_output=True, text=True, env=environment)
+    assert "Usage: shareboost [OPTIONS]" in usage.stdout
+
+
 def test_help_is_quick_because_it_imports_no_science():
     code = (
         "import sys\nfrom shareboost.cli import app\n"

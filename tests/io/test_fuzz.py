@@ -10,7 +10,7 @@ from mutated_files import documents, file_of, mutated
 from sklearn.base import clone
 
 from shareboost import ModelFormatError, load_model
-from shareboost.cli.tables.inputs import Inputs
+from shareboost.cli.tables.encoding import Inputs
 from shareboost.path import PathOfOne
 
 

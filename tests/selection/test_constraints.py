@@ -8,7 +8,7 @@ import pytest
 
 from shareboost import ShareBoostClassifier
 from shareboost.pools import Columns, Pieces, Products, Stumps
-from shareboost.selection.constraints import Grouping, Prices, checked_wishes
+from shareboost.selection.constraints import Grouping, Prices, checked_constraints
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 
@@ -178,7 +178,7 @@ N_NAMED = 400
 def test_the_work_for_names_grows_with_their_number_not_with_its_square(asked):
     names = [Name(f"c{j}") for j in range(N_NAMED)]
     Name.looks = 0
-    checked_wishes(
+    checked_constraints(
         names,
         Columns(),
         N_NAMED,
@@ -195,13 +195,13 @@ def test_include_and_exclude_are_compared_item_by_item_once():
     others = [Name(f"b{j}") for j in range(N_NAMED)]
     names, prices = ["x"], Prices(None, None)
     Name.looks = 0
-    checked_wishes(names, Stumps(), N_NAMED, Grouping(None, "sum"), prices, items, others)
+    checked_constraints(names, Stumps(), N_NAMED, Grouping(None, "sum"), prices, items, others)
     assert Name.looks < 20 * N_NAMED
 
 
 def test_the_columns_of_every_group_are_known():
     labels = np.random.default_rng(0).integers(0, 30, size=200)
-    wishes, _ = checked_wishes(
+    constraints, _ = checked_constraints(
         [f"x{j}" for j in range(200)],
         Columns(),
         1,
@@ -210,7 +210,7 @@ def test_the_columns_of_every_group_are_known():
         None,
         None,
     )
-    members = wishes._members()
+    members = constraints._members()
     assert list(members) == np.unique(labels).tolist()
     for label, columns in members.items():
         assert columns.tolist() == np.flatnonzero(labels == label).tolist()

@@ -34,7 +34,7 @@ def naive_score(rows, W, new):
     in the scores of that class. What it gains is the difference of two minima, each found by
     least squares over all columns: with the new ones and without.
     """
-    (block,) = rows.blocks
+    (block,) = rows.shard.blocks
     y, weight, m = block.y, block.weight, rows.total_weight
     old = block.columns[: rows.n_columns].astype(float)
     residual = block.residual.astype(float)
@@ -73,7 +73,11 @@ def test_scores_are_those_of_the_quadratic_model(pool, make, tolerance):
         truth = []
         for atom in atoms:
             rows.append(atom)
-            new = rows.blocks[0].columns[rows.starts[-2] : rows.starts[-1]].astype(float)
+            new = (
+                rows.shard.blocks[0]
+                .columns[rows.layout.starts[-2] : rows.layout.starts[-1]]
+                .astype(float)
+            )
             rows.remove(2)
             truth.append(naive_score(rows, W, new))
     assert found == pytest.approx(truth, rel=1e-5)

@@ -1,4 +1,4 @@
-"""The command itself; its commands are in the other files."""
+"""The command itself, and the arguments that several commands have; these are in other files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,38 @@ from typing import Annotated, Any
 import typer
 
 from .. import __version__
-from .errors import OneLineErrors
+from .errors import DEBUG, OneLineErrors
+from .files import FORMATS
+
+ModelFile = Annotated[
+    str, typer.Argument(metavar="MODEL", help="A model that `shareboost fit` wrote; `-` is stdin.")
+]
+Data = Annotated[
+    str,
+    typer.Argument(
+        metavar="DATA",
+        help="A table: CSV or TSV with a header, Parquet, NPZ or svmlight, compressed or not "
+        "(gz, bz2, xz, zst). `-` is stdin.",
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="|".join(FORMATS),
+        help="The format of the data, where its name does not tell; CSV for stdin.",
+    ),
+]
+SafeCsv = Annotated[
+    bool,
+    typer.Option(
+        "--safe-csv",
+        help="For spreadsheets: put a single quote before texts that they would take for "
+        "formulas, those that begin with =, +, -, @, a tab or a carriage return.",
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
+Debug = Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error.")]
 
 
 class Commands(OneLineErrors):

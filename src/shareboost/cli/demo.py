@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from .app import app
-from .options import Debug, Force
+from .app import Debug, Force, app
+from .files import STDOUT, check_files, tell, written
 
 
 @app.command()
@@ -24,23 +24,44 @@ def demo(
     - `shareboost demo`
     - `shareboost demo --features 10 --out digits.html`
     """
-    from .. import demo as shown
     from ..inspection.report import write_report
-    from .outputs import STDOUT, check_output, tell, written
 
-    check_output(out, force)
+    check_files({}, [out], force)
     with redirect_stdout(sys.stderr if out == STDOUT else sys.stdout):
-        run = shown.main(features)
+        clf, X_train, X_test, y_train, y_test = train_on_digits(features)
+    training = {"X_train": X_train, "y_train": y_train}
     with written(out) as path:
-        write_report(
-            run.clf,
-            run.X_test,
-            run.y_test,
-            path,
-            X_train=run.X_train,
-            y_train=run.y_train,
-            title="Digits",
-            overwrite=force,
-        )
+        write_report(clf, X_test, y_test, path, **training, title="Digits", overwrite=force)
     if out != STDOUT:
         tell(f"The report is in {out}: open it in a browser.")
+
+
+def train_on_digits(n_features: int) -> tuple[Any, ...]:
+    """Print one line per round, then a summary; return the classifier and its rows."""
+    from sklearn.datasets import load_digits
+    from sklearn.model_selection import train_test_split
+
+    from ..classifier import ShareBoostClassifier
+
+    digits = load_digits()
+    X_train, X_test, y_train, y_test = train_test_split(
+        digits.data, digits.target, test_size=0.3, stratify=digits.target, random_state=0
+    )
+    clf = ShareBoostClassifier(n_features=n_features).fit(X_train, y_train)
+    path = clf.path_
+
+    print("round  feature      loss  training error  test error")
+    names = path.features.names(digits.feature_names)
+    staged = zip(clf.staged_predict(X_train), clf.staged_predict(X_test), strict=True)
+    for t, (train, test) in enumerate(staged):
+        print(
+            f"{t + 1:>5}  {names[t]:<10} {path.losses[t]:6.3f}  "
+            f"{(train != y_train).mean():>14.1%}  {(test != y_test).mean():>10.1%}"
+        )
+    print(
+        f"\n{clf.selected_.size} features out of {X_train.shape[1]}, the same for all "
+        f"{clf.classes_.size} digits: {1 - clf.score(X_test, y_test):.1%} of "
+        f"{len(y_test)} test images are classified wrongly."
+    )
+    print(f"The rounds ended: {path.stop_reason}. Training took {path.seconds[-1]:.2f} s.")
+    return clf, X_train, X_test, y_train, y_test

@@ -6,8 +6,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import typer
@@ -31,60 +31,48 @@ class CommandError(ValueError):
 class OneLineErrors(TyperGroup):
     """Commands whose errors are one line on stderr."""
 
-    def main(
-        self,
-        args: Sequence[str] | None = None,
-        prog_name: str | None = None,
-        complete_var: str | None = None,
-        standalone_mode: bool = True,
-        windows_expand_args: bool = True,
-        **extra: Any,
-    ) -> Any:
+    def main(self, args: Sequence[str] | None = None, *_: Any, **settings: Any) -> Any:
         """Run the command and end the program with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
+        standalone = settings.pop("standalone_mode", True)
         try:
             _replace_closed_streams()
-            with _one_line_warnings():
-                code = self._run(words, prog_name, complete_var, extra)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_: say(f"Warning: {message}")
+                code = super().main(words, standalone_mode=False, **settings)
+        except UsageError as error:
+            if type(error).__name__ == "NoArgsIsHelpError":
+                error.show()
+            else:
+                see = "" if error.ctx is None else f" See {error.ctx.command_path} --help."
+                say(f"{error.format_message().rstrip('.')}.{see}")
+            code = FAILED
         except Exception as error:
             if DEBUG in words:
                 traceback.print_exception(error)
             else:
                 say(_line(error))
             code = FAILED
-        if not standalone_mode:
+        code = code if isinstance(code, int) else 0
+        if not standalone:
             return code
         sys.exit(code)
-
-    def _run(
-        self,
-        words: list[str],
-        prog_name: str | None,
-        complete_var: str | None,
-        extra: dict[str, Any],
-    ) -> int:
-        try:
-            code = super().main(words, prog_name, complete_var, standalone_mode=False, **extra)
-        except UsageError as error:
-            if type(error).__name__ == "NoArgsIsHelpError":
-                error.show()
-            else:
-                say(f"{error.format_message().rstrip('.')}. {_help_of(error)}")
-            return FAILED
-        return code if isinstance(code, int) else 0
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; end quietly where nobody reads on, or at Ctrl-C."""
         try:
-            found = super().invoke(ctx)
+            result = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            _forget_stdout()
+            # What is still to be written goes nowhere, so that the end of the program is quiet.
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
             raise typer.Exit(1) from None
         except KeyboardInterrupt:
             say("Interrupted: nothing was written.")
             raise typer.Exit(INTERRUPTED) from None
-        return found
+        return result
 
 
 def say(line: str) -> None:
@@ -113,10 +101,6 @@ def _line(error: Exception) -> str:
     return f"{type(error).__name__}: {error} (a fault of shareboost: {DEBUG} shows where)"
 
 
-def _help_of(error: Any) -> str:
-    return "" if error.ctx is None else f"See {error.ctx.command_path} --help."
-
-
 def _replace_closed_streams() -> None:
     """Open the null device as stdin and stderr where they are closed; raise for stdout."""
     if sys.stdin is None:
@@ -125,20 +109,3 @@ def _replace_closed_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     if sys.stdout is None:
         raise CommandError("stdout is closed: send it to a file, or to /dev/null.")
-
-
-def _forget_stdout() -> None:
-    """Let what is still to be written go nowhere, so that the end of the program is quiet."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
-
-
-@contextmanager
-def _one_line_warnings() -> Iterator[None]:
-    def show(message: Any, *place: Any) -> None:
-        say(f"Warning: {message}")
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show  # type: ignore[assignment]
-        yield

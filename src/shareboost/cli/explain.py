@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import app
+from .app import Debug, Format, ModelFile, app
 from .errors import CommandError
-from .options import Debug, Format, ModelFile, shows_bars
-from .outputs import printable, table
+from .files import loaded, printable, shows_bars, table
 
 if TYPE_CHECKING:
     from ..inspection.explanation import Explanation
+    from .tables.sources import Source
 
 FIRST_ROWS = range(1, 6)
 MOST_FEATURES = 10
@@ -60,63 +59,57 @@ def explain(
     - `shareboost explain model.json`
     - `shareboost explain model.json --data new.csv --rows 1,4,7-9 --top 5`
     """
-    from .models import check_stdin_once, loaded
-
     if data is None and (rows is not None or top is not None or format_ is not None):
         raise CommandError("--rows, --top and --format are for --data, which names a table.")
-    check_stdin_once(MODEL=model, **{"--data": data})
-    wanted = None if rows is None else _row_ranges(rows)
-    clf = loaded(model)
+    asked = None if rows is None else _row_ranges(rows)
+    clf = loaded(model, {"--data": data})
     if data is None:
         _print_features(clf, most)
     else:
-        _print_rows(clf, data, format_, wanted, top or MOST_FEATURES)
+        from .tables.sources import source_of
+
+        _print_rows(clf, source_of(data, format_), asked, top or MOST_FEATURES)
 
 
 def _row_ranges(text: str) -> list[range]:
     """Return the numbers of rows, such as ``1,4,7-9``."""
     parts = [re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part, re.ASCII) for part in text.split(",")]
-    found = [range(int(part[1]), int(part[2] or part[1]) + 1) for part in parts if part]
-    if len(found) < len(parts) or not all(some and some.start for some in found):
+    ranges = [range(int(part[1]), int(part[2] or part[1]) + 1) for part in parts if part]
+    if len(ranges) < len(parts) or not all(numbers and numbers.start for numbers in ranges):
         raise CommandError(
-            f"--rows {text} is not valid: it takes numbers from 1 and ranges of them, such as "
-            "1,4,7-9."
+            f"--rows {text} is not valid: it takes numbers from 1 and ranges, such as 1,4,7-9."
         )
-    return found
+    return ranges
 
 
-def _print_rows(
-    clf: Any, data: str, format_: str | None, wanted: Sequence[range] | None, top: int
-) -> None:
+def _print_rows(clf: Any, source: Source, asked: list[range] | None, top: int) -> None:
     """Print what the features of rows of a table add to their scores, in the table's order."""
     from ..inspection.explanation import explanations
     from ..progress import progress_bars
-    from .tables.prediction import blocks_for
-    from .tables.sources import source_of
+    from .tables.rows import blocks_for
 
-    ranges = [FIRST_ROWS] if wanted is None else wanted
-    last = max(some.stop for some in ranges) - 1
-    source, done = source_of(data, format_), 0
-    told: list[tuple[int, Explanation]] = []
+    ranges = asked or [FIRST_ROWS]
+    last = max(numbers.stop for numbers in ranges) - 1
+    done = 0
+    lines: list[str] = []
     with progress_bars(shows_bars()):
         for X in blocks_for(clf, source):
             numbers = range(done + 1, done + X.shape[0] + 1)
-            places = [i for i, n in enumerate(numbers) if any(n in some for some in ranges)]
-            if places:
-                own = X.iloc[places] if hasattr(X, "iloc") else X[places]
-                told += zip((numbers[i] for i in places), explanations(clf, own, top), strict=True)
+            rows = [i for i, n in enumerate(numbers) if any(n in some for some in ranges)]
+            if rows:
+                told = explanations(clf, X.iloc[rows] if hasattr(X, "iloc") else X[rows], top)
+                lines += [_of_row(numbers[i], row) for i, row in zip(rows, told, strict=True)]
             done += len(numbers)
             if done >= last:
                 break
-    if wanted is not None and done < last:
+    if asked is not None and done < last:
         raise CommandError(f"{source.name} has {done} rows, and --rows asks for row {last}.")
-    if not told:
+    if not lines:
         raise CommandError(f"{source.name} has no rows.")
-    print("\n\n".join(_of_row(number, row) for number, row in told))
+    print("\n\n".join(lines))
 
 
 def _of_row(number: int, told: Explanation) -> str:
-    """Return the lines about a row."""
     lines = [
         [name, "" if math.isnan(value) else f"{value:.6g}", f"{size:+.4g}"]
         for name, value, size in zip(told.names, told.values, told.contributions, strict=True)
@@ -129,46 +122,31 @@ def _of_row(number: int, told: Explanation) -> str:
 
 
 def _print_features(clf: Any, most: int) -> None:
-    """Print the classes that each feature speaks for and against."""
-    rows = [
-        [str(t), name, saved, ", ".join(speaks_for), ", ".join(against)]
-        for t, (name, saved, speaks_for, against) in enumerate(_features(clf, most), 1)
-    ]
-    print(table(["", "feature", "loss saved", "speaks for", "speaks against"], rows))
-    print(f"{len(rows)} features, {clf.classes_.size} classes, {clf.columns_.size} columns read.")
-
-
-def _features(clf: Any, most: int) -> list[tuple[str, str, list[str], list[str]]]:
-    """Return name, loss saved, and the classes for and against, of each feature."""
-    from ..class_weights import sharing
+    """Print the classes that each feature speaks for and against, and the loss that it saved."""
+    from ..class_weights import LEAST_SHARE, sharing
 
     path = clf.path_
-    names = path.names(clf.selected_)
-    labels = [str(label) for label in clf.classes_]
-    by_feature = sharing(path, path.step(clf.selected_.size))
-    return [
-        (name, saved, _strongest(weights, labels, most), _strongest(-weights, labels, most))
-        for name, saved, weights in zip(names, _saved(clf), by_feature, strict=True)
-    ]
 
+    def strongest(weights: Any) -> str:
+        order = weights.argsort(kind="stable")[::-1][:most]
+        least = LEAST_SHARE * abs(weights).max()
+        return ", ".join(str(clf.classes_[q]) for q in order if weights[q] >= least > 0) or "-"
 
-def _strongest(weights: Any, labels: list[str], most: int) -> list[str]:
-    """Return the classes of the largest weights, those far below the largest left out."""
-    from ..class_weights import LEAST_SHARE
-
-    order = weights.argsort(kind="stable")[::-1][:most]
-    least = LEAST_SHARE * abs(weights).max()
-    return [labels[q] for q in order if weights[q] > 0 and weights[q] >= least]
-
-
-def _saved(clf: Any) -> list[str]:
-    """Return what the loss fell by in the round of each feature, as far as the rounds are known."""
-    path = clf.path_
     steps = [path.start, *path]
     saved = {
         atom: f"{before.loss - after.loss:.4f}"
         for (before, after), atoms in zip(pairwise(steps), path.arrivals(), strict=True)
         for atom in atoms
     }
-    known = len(steps) - 1 >= clf.selected_.size
-    return [saved.get(int(atom), "-") if known else "-" for atom in clf.selected_]
+    if len(steps) <= clf.selected_.size:  # its rounds are not known
+        saved = {}
+    names = path.names(clf.selected_)
+    by_feature = sharing(path, path.step(clf.selected_.size))
+    rows = [
+        [str(t), name, saved.get(int(atom), "-"), strongest(weights), strongest(-weights)]
+        for t, (atom, name, weights) in enumerate(
+            zip(clf.selected_, names, by_feature, strict=True), 1
+        )
+    ]
+    print(table(["", "feature", "loss saved", "speaks for", "speaks against"], rows))
+    print(f"{len(rows)} features, {clf.classes_.size} classes, {clf.columns_.size} columns read.")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
-from .app import app
+from .app import Debug, Force, ModelFile, app
 from .errors import CommandError
-from .options import Debug, Force, ModelFile
+from .files import STDOUT, loaded, tell, written
 
 TO = ("c", "js", "onnx")
 
@@ -31,25 +32,11 @@ def export(
     - `shareboost export model.json --to onnx --out model.onnx`
     - `shareboost export model.json --to js --out - | gzip > model.mjs.gz`
     """
-    from .models import loaded
-    from .outputs import STDOUT, check_output, tell, written
-
     if to not in TO:
         raise CommandError(f"--to {to} is not known: it takes {', '.join(TO)}.")
-    check_output(out, force)
-    clf = loaded(model)
+    clf = loaded(model, outs=[out], force=force)
+    exporter: Any = getattr(import_module("..export", __package__), f"to_{to}")
     with written(out) as path:
-        if to == "c":
-            from ..export import to_c
-
-            to_c(clf, path, overwrite=force)
-        elif to == "js":
-            from ..export import to_js
-
-            to_js(clf, path, overwrite=force)
-        else:
-            from ..export import to_onnx
-
-            to_onnx(clf, path, overwrite=force)
+        exporter(clf, path, overwrite=force)
     if out != STDOUT:
         tell(f"The model is in {out}.")

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .app import app
+from .app import Data, Debug, Force, Format, app
 from .errors import INTERRUPTED, CommandError, say
-from .options import Data, Debug, Force, Format, shows_bars
-from .outputs import STDOUT, check_output, hint, output
+from .files import STDOUT, check_files, hint, output, shows_bars
 
 if TYPE_CHECKING:
     from .fitting import Fitted
@@ -136,52 +135,56 @@ def fit(
     - `shareboost fit sensors.csv --target state --costs prices.csv --budget 100`
     - `zcat big.csv.gz | shareboost fit - --target y --out - > model.json`
     """
-    from . import fitting
-    from .images import TemplateOptions
-    from .models import check_stdin_once
+    from .fitting import fitted, template_options
+    from .tables.rows import Asked
     from .tables.sources import source_of
-    from .tables.survey import TextChoice
-    from .tables.training import Asked
 
-    _check_choices(pool, text, test, holdout)
-    check_stdin_once(DATA=data, **{"--test": test})
-    check_output(out, force)
-    asked = Asked(target, TextChoice(text == "one-hot", levels), tuple(drop or ()), holdout, seed)
-    wishes = fitting.Wishes(
-        *(features, pool, cv, swap, costs, budget, tuple(include or ()), tuple(exclude or ())),
-        TemplateOptions.of(pool, image_shape, patch_size, sigma, templates),
-    )
-    test_source = None if test is None else source_of(test, format_)
-    found = fitting.fitted(source_of(data, format_), asked, wishes, test_source, shows_bars())
-    if found is None:
-        when = "during cross-validation" if cv else "before the first round was finished"
-        say(f"Interrupted {when}: nothing was written.")
-        raise typer.Exit(INTERRUPTED)
-    with output(out, force) as file:
-        file.write(fitting.content(found.clf, model_only))
-    if out != STDOUT:
-        _tell(found, out)
-    if found.interrupted:
-        say(f"Interrupted: the {found.clf.selected_.size} finished rounds are saved.")
-        raise typer.Exit(INTERRUPTED)
-
-
-def _check_choices(pool: str, text: str, test: str | None, holdout: float | None) -> None:
-    for option, value, takes in (("--pool", pool, POOLS), ("--text", text, TEXT)):
-        if value not in takes:
-            raise CommandError(f"{option} {value} is not known: it takes {', '.join(takes)}.")
+    for option, value, known in (("--pool", pool, POOLS), ("--text", text, TEXT)):
+        if value not in known:
+            raise CommandError(f"{option} {value} is not known: it takes {', '.join(known)}.")
     if test is not None and holdout is not None:
         raise CommandError("--test and --holdout are two ways to hold out rows: give one of them.")
     if holdout is not None and not 0 < holdout < 1:
         raise CommandError(f"--holdout {holdout:g} is not valid: it takes a share from 0 to 1.")
+    check_files({"DATA": data, "--test": test}, [out], force)
+    images = template_options(pool, image_shape, sigma, patch_size=patch_size, templates=templates)
+    result = fitted(
+        source_of(data, format_),
+        Asked(target, levels if text == "one-hot" else None, tuple(drop or ()), holdout, seed),
+        None if test is None else source_of(test, format_),
+        n_features=features,
+        pool=pool,
+        images=images,
+        cv=cv,
+        swap=swap,
+        costs=costs,
+        budget=budget,
+        include=include,
+        exclude=exclude,
+        verbose=int(shows_bars()),
+    )
+    if result is None:
+        when = "during cross-validation" if cv else "before the first round was finished"
+        say(f"Interrupted {when}: nothing was written.")
+        raise typer.Exit(INTERRUPTED)
+    _write(result, out, force, model_only)
 
 
-def _tell(found: Fitted, out: str) -> None:
-    """End with a few lines."""
-    try:
-        lines = found.lines()
-    except KeyboardInterrupt:  # while the errors were measured
-        say(f"Interrupted: the model is saved in {out}.")
-        raise typer.Exit(INTERRUPTED) from None
-    print(*lines, f"The model is in {out}.", sep="\n")
-    hint(f"Next: shareboost explain {out}, or shareboost predict {out} DATA --out predictions.csv")
+def _write(result: Fitted, out: str, force: bool, model_only: bool) -> None:
+    """Write the model and end with a few lines."""
+    from ..io.model_file import content_of
+
+    with output(out, force) as file:
+        file.write(content_of(result.clf, whole_path=not model_only))
+    if out != STDOUT:
+        try:
+            lines = result.lines()
+        except KeyboardInterrupt:  # while the errors were measured
+            say(f"Interrupted: the model is saved in {out}.")
+            raise typer.Exit(INTERRUPTED) from None
+        print(*lines, f"The model is in {out}.", sep="\n")
+        predict = f"shareboost predict {out} DATA --out predictions.csv"
+        hint(f"Next: shareboost explain {out}, or {predict}")
+    if result.interrupted:
+        say(f"Interrupted: the {result.clf.selected_.size} finished rounds are saved.")
+        raise typer.Exit(INTERRUPTED)

@@ -2,56 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import json
+import math
+import re
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..classifier import ShareBoostClassifier
 from ..cv import ShareBoostCV
+from ..io.model_file import level_name
 from ..pools import takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
-from .images import TemplateOptions
-from .outputs import printable
-from .prices import read_prices
-from .tables.inputs import Inputs, columns_with_gaps
-from .tables.prediction import read_labelled
-from .tables.sources import Source
-from .tables.training import Asked, read_training
+from .files import printable
+from .tables.encoding import Inputs, columns_with_gaps, number_of
+from .tables.rows import Asked, named, read_labelled, read_training
+
+if TYPE_CHECKING:
+    from .tables.sources import Source
 
 SHOWN = 30  # names of features in the summary
-
-
-@dataclass(frozen=True)
-class Wishes:
-    """What is asked of the classifier."""
-
-    features: int
-    pool: str
-    cv: bool
-    swap: bool
-    costs: str | None
-    budget: float | None
-    include: tuple[str, ...]
-    exclude: tuple[str, ...]
-    templates: TemplateOptions
-
-    def classifier(self, inputs: Inputs | None, n_columns: int, verbose: bool) -> Any:
-        """Return the classifier to fit."""
-        parameters: dict[str, Any] = {
-            "n_features": self.features,
-            "pool": self.templates.pool(n_columns) if self.pool == "templates" else self.pool,
-            "swap": self.swap,
-            "budget": self.budget,
-            "include": _encoded(self.include, inputs) or None,
-            "exclude": _encoded(self.exclude, inputs) or None,
-            "verbose": int(verbose),
-        }
-        if self.costs is not None:
-            parameters |= _priced(self.costs, inputs, n_columns)
-        clf = ShareBoostClassifier(**parameters)
-        return ShareBoostCV(clf) if self.cv else clf
 
 
 @dataclass
@@ -84,24 +57,31 @@ class Fitted:
 
 
 def fitted(
-    source: Source, asked: Asked, wishes: Wishes, test: Source | None, verbose: bool
+    source: Source,
+    asked: Asked,
+    test: Source | None,
+    *,
+    pool: str,
+    cv: bool,
+    verbose: int,
+    **constraints: Any,
 ) -> Fitted | None:
     """Return a classifier fitted to a table; None where no round was finished before Ctrl-C."""
-    with progress_bars(verbose):
+    with progress_bars(bool(verbose)):
         rows = read_training(source, asked)
-        _check_gaps(rows.with_gaps, wishes.pool, source.name)
-        held_out = rows.held_out
+        _check_gaps(rows.with_gaps, pool, source.name)
+        inputs, held_out = rows.inputs, rows.held_out
         if test is not None:
-            n = rows.X.shape[1]
-            held_out = read_labelled(test, asked.target, rows.inputs, n, np.unique(rows.y))
-            gaps = columns_with_gaps(held_out[0], rows.inputs)
-            _check_gaps(gaps, wishes.pool, test.name)
-    clf = wishes.classifier(rows.inputs, rows.X.shape[1], verbose)
-    X = rows.named(rows.X)
-    evaluation = None if held_out is None else (rows.named(held_out[0]), held_out[1])
+            n_columns, classes = rows.X.shape[1], np.unique(rows.y)
+            held_out = read_labelled(test, asked.target, inputs, n_columns, classes)
+            _check_gaps(columns_with_gaps(held_out[0], inputs), pool, test.name)
+    clf: Any = _classifier(inputs, rows.X.shape[1], pool, verbose=verbose, **constraints)
+    clf = ShareBoostCV(clf) if cv else clf
+    X = named(rows.X, inputs)
+    evaluation = None if held_out is None else (named(held_out[0], inputs), held_out[1])
     interrupted = False
     try:
-        if wishes.cv:
+        if cv:
             clf.fit(X, rows.y)
             if evaluation is not None:
                 _measure_rounds(clf, *evaluation)
@@ -115,9 +95,54 @@ def fitted(
         if str(error).startswith("n_templates="):
             raise CommandError(f"--templates does not fit: {error}") from None
         raise
-    if rows.inputs is not None and rows.inputs.levels is not None:
-        clf.levels_in_ = rows.inputs.levels
+    if inputs is not None and inputs.levels is not None:
+        clf.levels_in_ = inputs.levels
     return Fitted(clf, interrupted, (X, rows.y), evaluation)
+
+
+def _check_gaps(columns: list[str], pool: str, name: str) -> None:
+    if columns and not takes_nan(pool):
+        raise CommandError(
+            f"Columns {listed(columns)} of {name} have missing values, which --pool {pool} "
+            "does not take: choose --pool stumps, fill them, or leave them out with --drop."
+        )
+
+
+def _classifier(
+    inputs: Inputs | None,
+    n_columns: int,
+    pool: str,
+    *,
+    images: dict[str, Any],
+    costs: str | None,
+    include: list[str] | None,
+    exclude: list[str] | None,
+    **parameters: Any,
+) -> ShareBoostClassifier:
+    """Return the classifier to fit; a column of text stands for the columns of all its texts."""
+    if costs is not None:
+        inputs = inputs or Inputs([f"x{i}" for i in range(n_columns)])
+        prices = read_prices(costs, list(inputs.columns()))
+        if inputs.levels is None:
+            parameters["costs"] = [prices[name] for name in inputs.names]
+        else:  # the columns of one column of text are a group that shares its price
+            pairs = zip(inputs.names, inputs.levels, strict=True)
+            parameters["groups"] = [pair[0] if pair else name for name, pair in pairs]
+            parameters |= {"group_choice": "each", "costs": prices}
+    names_of: dict[str, list[str]] = {}
+    for pair in (inputs and inputs.levels) or []:
+        if pair is not None:
+            names_of.setdefault(pair[0], []).append(level_name(*pair))
+
+    def features(names: list[str] | None) -> list[str] | None:
+        return [each for name in names or [] for each in names_of.get(name, [name])] or None
+
+    return ShareBoostClassifier(
+        pool=_templates(n_columns, images) if pool == "templates" else pool,
+        include=features(include),
+        exclude=features(exclude),
+        **parameters,
+    )
 
 
 def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
@@ -131,42 +156,79 @@ def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
         path.finish = replace(path.finish, validation=scores[-1])
 
 
-def content(clf: Any, model_only: bool) -> bytes:
-    """Return the model file."""
-    from ..io.model_file import content_of
+def template_options(
+    pool: str, image_shape: str | None, sigma: float | None, **others: int | None
+) -> dict[str, Any]:
+    """Return the options of ``--pool templates`` that were given; another pool takes none."""
+    options = {"image_shape": image_shape, "sigma": sigma, **others}
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    if given and pool != "templates":
+        option = next(iter(given)).replace("_", "-")
+        raise CommandError(f"--{option} is for --pool templates, and the pool is {pool}.")
+    if sigma is not None and not 0 < sigma < math.inf:
+        raise CommandError(f"--sigma {sigma:g} is not valid: it takes a number above 0.")
+    if image_shape is not None:
+        side = r"[1-9]\d{0,8}"
+        if not re.fullmatch(f"{side}(x{side}){{1,2}}", image_shape, flags=re.ASCII):
+            raise CommandError(
+                f"--image-shape {image_shape} is not valid: it takes HxW or HxWxC, such as 28x28."
+            )
+        given["image_shape"] = tuple(map(int, image_shape.split("x")))
+    if "templates" in given:
+        given["n_templates"] = given.pop("templates")
+    return given
 
-    return content_of(clf, whole_path=not model_only)
 
+def _templates(n_columns: int, options: dict[str, Any]) -> Any:
+    """Return the pool for images of so many columns."""
+    from ..pools.templates import Templates
 
-def _check_gaps(columns: list[str], pool: str, name: str) -> None:
-    if columns and not takes_nan(pool):
+    shape = options.get("image_shape", ())
+    square = math.isqrt(n_columns)
+    height, width, n_channels = [*(shape or (square, square)), 1][:3]
+    if height * width * n_channels != n_columns:
+        told = f"--image-shape {'x'.join(map(str, shape))} has {math.prod(shape)} numbers"
         raise CommandError(
-            f"Columns {listed(columns)} of {name} have missing values, which --pool {pool} "
-            "does not take: choose --pool stumps, fill them, or leave them out with --drop."
+            f"{told if shape else '--pool templates takes square images unless told'}, and there "
+            f"are {n_columns} columns: --image-shape HxW or HxWxC takes that product."
         )
+    pool = Templates(**options)
+    side: Any = pool.patch_size
+    if side > min(height, width) or side * n_channels == 1:
+        raise CommandError(
+            f"--patch-size {side} does not fit images of {height}x{width}: it takes the side "
+            "of a square of at least 2 numbers inside them."
+        )
+    return pool
 
 
-def _encoded(names: tuple[str, ...], inputs: Inputs | None) -> list[str | int]:
-    """Return features by name; a column of text stands for the columns of all its texts."""
-    found: list[str | int] = []
-    columns = {} if inputs is None else inputs.columns(range(len(inputs.names)))
-    for name in names:
-        places = columns.get(name, {})
-        if inputs is not None and places and None not in places:
-            found += [inputs.names[place] for place in places.values()]
-        else:
-            found.append(name)
-    return found
-
-
-def _priced(path: str, inputs: Inputs | None, n_columns: int) -> dict[str, Any]:
-    """Return the costs; the columns of one column of text are a group that shares its price."""
-    own = inputs or Inputs([f"x{i}" for i in range(n_columns)])
-    columns = own.columns(range(n_columns))
-    prices = read_prices(path, list(columns))
-    if own.levels is None:
-        return {"costs": [prices[name] for name in own.names]}
-    groups = [
-        name if pair is None else pair[0] for name, pair in zip(own.names, own.levels, strict=True)
-    ]
-    return {"groups": groups, "group_choice": "each", "costs": prices}
+def read_prices(path: str, columns: list[str]) -> dict[str, float]:
+    """Return the cost of each column, from a JSON object or CSV lines with or without a header."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            if path.lower().endswith(".json"):
+                content = json.load(file)
+                if not isinstance(content, dict):
+                    raise CommandError(f"{path} takes a JSON object of costs by column.")
+                pairs: list[Any] = [list(pair) for pair in content.items()]
+            else:
+                pairs = [row for row in csv.reader(file) if row]
+                if pairs and len(pairs[0]) == 2 and number_of(pairs[0][1].strip()) is None:
+                    del pairs[0]  # a header
+    except UnicodeDecodeError:
+        raise CommandError(f"{path} is no text: --costs takes CSV or JSON.") from None
+    except json.JSONDecodeError as error:
+        raise CommandError(f"{path} is not valid JSON: {error}.") from None
+    prices: dict[str, float] = {}
+    for pair in pairs:
+        if len(pair) != 2:
+            raise CommandError(f"{path} takes lines of a column and its cost, not {pair}.")
+        price = None if isinstance(pair[1], bool) else number_of(str(pair[1]).strip())
+        if price is None or not 0 < price < math.inf:
+            raise CommandError(
+                f"{path} has the cost {pair[1]!r} for {pair[0]!r}: it takes numbers above 0."
+            )
+        prices[str(pair[0])] = price
+    if missing := [column for column in columns if column not in prices]:
+        raise CommandError(f"{path} has no cost for {listed(missing)}.")
+    return {column: prices[column] for column in columns}

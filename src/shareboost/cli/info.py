@@ -7,26 +7,27 @@ import platform
 import re
 from importlib import metadata, util
 
-from .app import app
-from .options import Debug
+from .app import Debug, app
 
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "rich", "typer")
-TOLD = ("pandas", "polars", "pyarrow", "torch", "onnx", "matplotlib")
+OTHERS = ("pandas", "polars", "pyarrow", "torch", "onnx", "matplotlib")
 
 
 @app.command()
 def info(debug: Debug = False) -> None:
     """Show versions, threads, devices and extras: what to send along with a question."""
     from .. import __version__
+    from ..threads import single_threaded_blas
 
+    with single_threaded_blas as n_threads:
+        threads = f"{n_threads} of {os.cpu_count()} processors"
     lines = [
         ("shareboost", __version__),
         ("Python", f"{platform.python_version()} on {platform.platform()}"),
-        *((name, _version(name)) for name in NEEDED),
-        *((name, _version(name)) for name in TOLD),
-        ("threads", _threads()),
+        *((name, _version(name)) for name in (*NEEDED, *OTHERS)),
+        ("threads", threads),
         ("devices", ", ".join(_devices())),
-        *((f"extra {name}", state) for name, state in _extras().items()),
+        *_extras(),
     ]
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
@@ -40,41 +41,28 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def _threads() -> str:
-    from ..threads import single_threaded_blas
-
-    with single_threaded_blas as n_threads:
-        return f"{n_threads} of {os.cpu_count()} processors"
-
-
 def _devices() -> list[str]:
-    """Return the places where a fit can compute."""
-    found = ["NumPy"]
+    """Return where a fit can compute."""
     if util.find_spec("torch") is None:
-        return found
-    import torch
+        return ["NumPy"]
+    from torch import cuda
 
-    found.append("cpu")
-    for i in range(torch.cuda.device_count()):
-        found.append(f"cuda:{i} ({torch.cuda.get_device_name(i)})")
-    return found
+    gpus = [f"cuda:{i} ({cuda.get_device_name(i)})" for i in range(cuda.device_count())]
+    return ["NumPy", "cpu", *gpus]
 
 
-def _extras() -> dict[str, str]:
+def _extras() -> list[tuple[str, str]]:
     """Return which extras of the installed package are there, and what others lack."""
     try:
         requirements = metadata.requires("shareboost") or []
     except metadata.PackageNotFoundError:
-        return {}
-    wanted: dict[str, list[str]] = {}
+        return []
+    missing: dict[str, list[str]] = {}
     for requirement in requirements:
-        if found := re.match(r"([\w.-]+).*;\s*extra\s*==\s*['\"]([\w-]+)['\"]", requirement):
-            wanted.setdefault(found[2], []).append(found[1])
-    missing = {
-        extra: [name for name in names if _version(name) == "not installed"]
-        for extra, names in wanted.items()
-    }
-    return {
-        extra: f"lacks {', '.join(names)}" if names else "installed"
+        if match := re.match(r"([\w.-]+).*;\s*extra\s*==\s*['\"]([\w-]+)['\"]", requirement):
+            lacks = missing.setdefault(match[2], [])
+            lacks += [match[1]] if _version(match[1]) == "not installed" else []
+    return [
+        (f"extra {extra}", f"lacks {', '.join(names)}" if names else "installed")
         for extra, names in sorted(missing.items())
-    }
+    ]

@@ -7,11 +7,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .app import app
-from .options import Debug, ModelFile, SafeCsv
-from .outputs import csv_lines, table
-
-HEADS = ["round", "feature", "loss", "held-out error", "cost", "seconds"]
+from .app import Debug, ModelFile, SafeCsv, app
+from .errors import CommandError
+from .files import csv_lines, loaded, table
 
 
 @app.command()
@@ -28,34 +26,29 @@ def path(
     - `shareboost path model.json`
     - `shareboost path model.json --csv > rounds.csv`
     """
-    from .models import with_path
+    from ..path import PathOfOne
 
-    clf = with_path(model, "path")
-    rows = _rows(clf.path_)
-    swaps = [_swaps(clf.path_, step) for step in clf.path_]
-    heads = HEADS
+    path = loaded(model).path_
+    if isinstance(path, PathOfOne):
+        raise CommandError(
+            f"{model} holds its model alone, and path takes all rounds: fit it without "
+            "--model-only, or in Python save it with whole_path=True."
+        )
+    heads = ["round", "feature", "loss", "held-out error", "cost", "seconds"]
+    rows: list[list[Any]] = []
+    for t, (step, atoms) in enumerate(zip(path, path.arrivals(), strict=True), 1):
+        error = "" if math.isnan(step.validation) else 1 - step.validation
+        rows.append([t, ", ".join(path.names(atoms)), step.loss, error, step.cost, step.seconds])
+    # A feature that no model kept has its number alone.
+    swaps = [", ".join(" -> ".join(path.names(swap)) for swap in step.swaps) for step in path]
     if any(swaps):  # before the time, which ends the line
-        heads = [*HEADS[:-1], "swaps", HEADS[-1]]
-        rows = [[*row[:-1], swap, row[-1]] for row, swap in zip(rows, swaps, strict=True)]
+        for row, swap in zip([heads, *rows], ["swaps", *swaps], strict=True):
+            row.insert(-1, swap)
     if as_csv:
         print(csv_lines([heads, *rows], safe_csv), end="")
         return
     print(table(heads, [_shown(row) for row in rows]))
-    print(f"The rounds ended: {clf.path_.stop_reason}.")
-
-
-def _rows(path: Any) -> list[list[Any]]:
-    """Return the cells of each round: its number, the feature that it brought in, its figures."""
-    rows = []
-    for t, (step, atoms) in enumerate(zip(path, path.arrivals(), strict=True), 1):
-        error = "" if math.isnan(step.validation) else 1 - step.validation
-        rows.append([t, ", ".join(path.names(atoms)), step.loss, error, step.cost, step.seconds])
-    return rows
-
-
-def _swaps(path: Any, step: Any) -> str:
-    """Return the swaps of a round; a feature that no model kept has its number alone."""
-    return ", ".join(" -> ".join(path.names(swap)) for swap in step.swaps)
+    print(f"The rounds ended: {path.stop_reason}.")
 
 
 def _shown(row: list[Any]) -> list[str]:

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from .app import app
+from .app import Debug, Force, Format, ModelFile, app
 from .errors import CommandError
-from .options import Debug, Force, Format, ModelFile, shows_bars
+from .files import STDOUT, hint, loaded, shows_bars, tell, written
 
 
 @app.command()
@@ -38,26 +38,18 @@ def report(
     """
     from ..inspection.report import write_report
     from ..progress import progress_bars
-    from .models import check_stdin_once, loaded
-    from .outputs import STDOUT, check_output, hint, tell, written
-    from .tables.inputs import Inputs
-    from .tables.prediction import read_labelled
+    from .tables.encoding import Inputs
+    from .tables.rows import named, read_labelled
     from .tables.sources import source_of
-    from .tables.training import named
 
-    check_stdin_once(MODEL=model, **{"--data": data})
     if out == json == STDOUT:
         raise CommandError("--out and --json are both -: stdout takes one of them.")
-    for path in (out, json):
-        if path is not None:
-            check_output(path, force)
-    clf = loaded(model)
+    clf = loaded(model, {"--data": data}, [out, json], force)
     inputs = Inputs.of_model(clf) if hasattr(clf, "feature_names_in_") else None
     with progress_bars(shows_bars()):
-        X, y = read_labelled(
-            source_of(data, format_), target, inputs, clf.n_features_in_, clf.classes_
-        )
-    X = X if inputs is None else named(X, inputs)
+        source = source_of(data, format_)
+        X, y = read_labelled(source, target, inputs, clf.n_features_in_, clf.classes_)
+    X = named(X, inputs)
     with written(out) as page, nullcontext() if json is None else written(json) as numbers:
         write_report(
             clf,

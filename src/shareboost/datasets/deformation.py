@@ -9,12 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..threads import Workers, single_threaded_blas
 from ..validation import at_least, from_zero
-from .image_rows import BLOCK_VALUES, check_images, shape_of_one
-
-_TRUNCATE = 3.0  # the Gaussian ends after so many sigmas
-_WIDEST_SIGMA = 1000.0
+from .images import check_images, for_blocks, shape_of_one
 
 
 def deform(
@@ -31,30 +27,26 @@ def deform(
 ) -> NDArray[Any]:
     r"""Return copies of the images under small random elastic and affine deformations.
 
-    The value of a copy at the pixel p, counted from the image's centre, is that of the
-    image at
+    The value of a copy at the pixel p, counted from the image's centre, is that of the image at
 
     .. math:: (R K S)^{-1} p + \alpha \, (G_\sigma * u)(p),
 
-    interpolated bilinearly between pixels and 0 outside the image. R is a rotation, K
-    moves columns in proportion to their row (shear), S scales rows and columns. u holds
-    two numbers a pixel, drawn uniformly from [-1, 1] and 0 outside the image; the
-    Gaussian G has the sum 1 and ends after 3 sigmas.
-
-    The paper expands MNIST's training set to 360,000 images with five such copies of
-    each (section 7.4).
+    interpolated bilinearly between pixels and 0 outside the image. R is a rotation, K moves
+    columns in proportion to their row (shear), S scales rows and columns. u holds two numbers per
+    pixel, drawn uniformly from [-1, 1] and 0 outside the image; the Gaussian G has the sum 1 and
+    ends after 3 sigmas. The paper adds five such copies of each image to MNIST's training set
+    (section 7.4).
 
     Parameters
     ----------
     images : array-like of shape (n, height * width) or (n, height, width[, channels])
-        Of dtype uint8, float32 or float64, finite, the background 0. The channels of an
-        image move together.
+        Of dtype uint8, float32 or float64, finite, the background 0. Channels move together.
     n_copies : int, default=1
         Copies of each image.
     random_state : int, RandomState, Generator or None, default=None
-        Names all random numbers through one draw. With the same int, a copy depends
-        only on its image, the position of the image and the number of the copy: more
-        images behind it or more copies change nothing.
+        With the same int, a copy depends only on its image, the position of the image and the
+        number of the copy: more images behind it, more copies or other numbers of threads
+        change nothing.
     image_shape : tuple of int, default=None
         For images in rows, (height, width) or (height, width, channels). None takes
         rows for square images of one channel.
@@ -62,27 +54,20 @@ def deform(
         Width of the Gaussian in pixels, below 1000; 0 leaves the noise as it is.
     elastic_alpha : float, default=24.0
         What the smoothed noise is multiplied by, in pixels. With the default width the
-        displacements then have a standard deviation of about 1 pixel along each axis,
-        and less near the border.
+        displacements have a standard deviation of about 1 pixel, and less near the border.
     rotation : float, default=7.5
         Largest angle in degrees, to either side.
     scale : float, default=0.08
-        Largest relative change of height and of width, drawn apart; below 1.
+        Largest relative change of height and, separately, of width; below 1.
     shear : float, default=0.08
-        Largest shift of columns a row, to either side.
+        Largest shift of columns per row, to either side.
 
     Returns
     -------
     ndarray of shape (n_copies * n, ...)
-        With the dtype of the images and the shape of each: a copy of every image, in
-        their order, then the next copy of every image. ``np.tile(y, n_copies)`` are
-        their labels. No value lies beyond those of the image and 0; uint8 is rounded to
-        the nearest.
-
-    Notes
-    -----
-    The result is the same for any number of threads, which is the one that BLAS and Numba
-    are allowed (``OMP_NUM_THREADS``, ``NUMBA_NUM_THREADS``, ``threadpoolctl``).
+        With the dtype of the images and the shape of each: a copy of every image, in their
+        order, then the next copy of every image; their labels are ``np.tile(y, n_copies)``. No
+        value lies beyond those of the image and 0; uint8 is rounded to the nearest.
 
     References
     ----------
@@ -101,7 +86,7 @@ def deform(
     ((10782, 64), (10782,))
     """
     n_copies = at_least("n_copies", n_copies, 1)
-    sigma = from_zero("elastic_sigma", elastic_sigma, below=_WIDEST_SIGMA)
+    sigma = from_zero("elastic_sigma", elastic_sigma, below=1000.0)
     alpha = from_zero("elastic_alpha", elastic_alpha)
     angle = math.radians(from_zero("rotation", rotation))
     scale = from_zero("scale", scale, below=1.0)
@@ -114,26 +99,21 @@ def deform(
 
     height, width, _ = shape
     strengths = Strengths(angle, scale, shear, alpha)
-    weights = _gaussian(sigma, longest=max(height, width) - 1)
+    # The weights at the distances 0, 1, ... of a Gaussian whose sum is 1.
+    weights = np.exp(-0.5 * (np.arange(int(3.0 * sigma + 0.5) + 1) / (sigma or 1.0)) ** 2)
+    weights /= weights[0] + 2.0 * weights[1:].sum()
+    weights = weights[: max(height, width)].astype(np.float32)  # no pixels are further apart
     dtype = np.dtype(np.float64 if images.dtype == np.float64 else np.float32)
     rounding = dtype.type(0.5 if images.dtype == np.uint8 else 0.0)
-    n = len(images)
-    out = np.empty((n_copies, n, *shape), dtype=images.dtype)
-    block = max(1, BLOCK_VALUES // math.prod(shape))
+    out = np.empty((n_copies, len(images), *shape), dtype=images.dtype)
 
-    def work(task: tuple[int, int]) -> None:
-        copy, first = task
-        some = np.ascontiguousarray(images[first : first + block]).reshape(-1, *shape)
+    def work(copy: int, first: int, some: NDArray[Any]) -> None:
         plane = np.zeros((height + 3, width + 3), dtype=dtype)
-        place = (key, first, copy)
-        target = out[copy, first : first + block]
-        deform_block(some, plane, place, weights, strengths, rounding, target)
+        target = out[copy, first : first + len(some)]
+        deform_block(some, plane, (key, first, copy), weights, strengths, rounding, target)
 
-    tasks = [(copy, first) for copy in range(n_copies) for first in range(0, n, block)]
-    with single_threaded_blas as n_threads, Workers(n_threads) as workers:
-        for _ in workers.map(work, tasks):  # an exception here cancels what has not begun
-            pass
-    return out.reshape(n_copies * n, *images.shape[1:])
+    for_blocks(work, images, shape, math.prod(shape), n_copies)
+    return out.reshape(-1, *images.shape[1:])
 
 
 def _draw_key(random_state: Any) -> np.uint64:
@@ -141,21 +121,9 @@ def _draw_key(random_state: Any) -> np.uint64:
     if isinstance(random_state, np.random.Generator):
         return random_state.integers(2**64, dtype=np.uint64)
     try:
-        random = check_random_state(random_state)
+        return check_random_state(random_state).randint(2**64, dtype=np.uint64)
     except ValueError as error:
         raise ValueError(
             f"random_state={random_state!r} is not valid: it takes an integer from 0 to "
             "2**32 - 1, a RandomState, a Generator or None."
         ) from error
-    return random.randint(2**64, dtype=np.uint64)
-
-
-def _gaussian(sigma: float, longest: int) -> NDArray[np.float32]:
-    """Return the weights at the distances 0, 1, ... of a Gaussian whose sum is 1.
-
-    It ends after 3 sigmas; distances beyond the longest are left out after that.
-    """
-    radius = int(_TRUNCATE * sigma + 0.5)
-    weights = np.exp(-0.5 * (np.arange(radius + 1) / (sigma or 1.0)) ** 2)
-    weights /= weights[0] + 2.0 * weights[1:].sum()
-    return weights[: min(radius, longest) + 1].astype(np.float32)

@@ -71,7 +71,7 @@ class ActiveAtoms:
         self._open = np.ones(pool.n_atoms_, bool) if pool.usable_ is None else pool.usable_
         self._curvature = FIRST_CURVATURE
         self._beyond = np.zeros(pool.n_atoms_)
-        for block in rows.blocks:
+        for block in rows.shard.blocks:
             self._steps, beyond = errors_of_codes(pool, block.data, block.weight)
             self._beyond += beyond
 
@@ -172,15 +172,14 @@ class ActiveAtoms:
     def _all_duals(self, point: Point) -> Vector:
         """Return the dual norm of every atom's part of the gradient, in the pool's precision."""
         rows = self.rows
-        for block, residual in zip(rows.blocks, point.residuals, strict=True):
+        for block, residual in zip(rows.shard.blocks, point.residuals, strict=True):
             block.residual[:] = residual
-        rows.prepare()
 
         def duals_of(pool: Pool, part: slice, totals: Totals, by_atom: ByAtom) -> Vector:
             gradient = pool.correlations(totals.stats[0], part)
             return self.norm.dual(gradient.T, pool.starts(part))
 
-        parts = rows.over_parts([(RESIDUAL, False)], duals_of)
+        parts = rows.scored([(RESIDUAL, False)], duals_of)
         duals = np.concatenate([np.empty(0), *parts]) / rows.total_weight
         duals[~self._open] = 0.0
         if not duals.max(initial=0.0) < np.inf:

@@ -22,7 +22,7 @@ class HeldColumns:
     def __init__(self, rows: Rows):
         self.rows = rows
         self.free = int(rows.intercept)  # constant columns, before those of the atoms
-        self.bytes_a_column = 8 * sum(block.y.size for block in rows.blocks)
+        self.bytes_a_column = 8 * sum(block.y.size for block in rows.shard.blocks)
         self.units: dict[int, tuple[Vector, Vector]] = {}  # centres and scales, of all met so far
         self._columns: dict[int, list[Matrix]] = {}  # of each atom, (columns, n) of each block
 
@@ -38,25 +38,25 @@ class HeldColumns:
         """Hold these atoms and no others."""
         new = [atom for atom in atoms if atom not in self._columns]
         kept = {atom: self._columns[atom] for atom in atoms if atom in self._columns}
-        self._columns = kept | dict(zip(new, self.rows.map(self._computed, new), strict=True))
+        self._columns = kept | dict(zip(new, self.rows.shard.map(self._computed, new), strict=True))
 
     def on(self, atoms: Sequence[int], loss: Loss) -> LossOnColumns:
         """Return the average loss on the columns of some of the atoms held."""
 
         def together(place: int) -> Matrix:
-            constant = np.ones((self.free, self.rows.blocks[place].y.size))
+            constant = np.ones((self.free, self.rows.shard.blocks[place].y.size))
             return np.concatenate([constant, *(self._columns[atom][place] for atom in atoms)])
 
-        columns = list(self.rows.map(together, range(len(self.rows.blocks))))
+        columns = list(self.rows.shard.map(together, range(len(self.rows.shard.blocks))))
         return LossOnColumns(self.rows, loss, columns, self.starts(atoms))
 
     def _computed(self, atom: int) -> list[Matrix]:
         """Return the columns of an atom, (columns, n) of each block."""
         rows, scales = self.rows, self.rows.pool.scales(atom)
-        columns = [rows.pool.columns(b.data, atom).astype(np.float64) for b in rows.blocks]
+        columns = [rows.pool.columns(b.data, atom).astype(np.float64) for b in rows.shard.blocks]
         centers = np.zeros(scales.size)
         if rows.intercept:
-            pairs = zip(columns, rows.blocks, strict=True)
+            pairs = zip(columns, rows.shard.blocks, strict=True)
             centers = sum((some @ b.weight for some, b in pairs), centers) / rows.total_weight
         self.units[atom] = centers, scales
         return [(some - centers[:, None]) / scales[:, None] for some in columns]
@@ -89,14 +89,14 @@ class LossOnColumns:
         """A bound on the curvature: half the sum of the columns' mean squares (Boehning)."""
         squares = sum(
             float(np.einsum("cn,cn,n->", columns, columns, block.weight, optimize=True))
-            for block, columns in zip(self.rows.blocks, self.columns, strict=True)
+            for block, columns in zip(self.rows.shard.blocks, self.columns, strict=True)
         )
         return 0.5 * squares / self.rows.total_weight
 
     def at(self, weights: Matrix) -> Point:
         """Return the loss at some weights."""
         product = may_overflow(lambda columns: weights.T @ columns)
-        return self._point(weights, list(self.rows.map(product, self.columns)))
+        return self._point(weights, list(self.rows.shard.map(product, self.columns)))
 
     def beyond(self, last: Point, before: Point, share: float) -> Point:
         """Return the loss beyond the last point, by a share of the way from the one before."""
@@ -104,13 +104,13 @@ class LossOnColumns:
             return last
         weights = last.weights + share * (last.weights - before.weights)
         pairs = zip(last.scores, before.scores, strict=True)
-        scores = self.rows.map(lambda pair: pair[0] + share * (pair[0] - pair[1]), pairs)
+        scores = self.rows.shard.map(lambda pair: pair[0] + share * (pair[0] - pair[1]), pairs)
         return self._point(weights, list(scores))
 
     def gradient(self, point: Point) -> Matrix:
         """Return the gradient at a point of any weights, (intercept + c, k)."""
         pairs = zip(self.columns, point.residuals, strict=True)
-        parts = self.rows.map(lambda pair: pair[0] @ pair[1].T, pairs)
+        parts = self.rows.shard.map(lambda pair: pair[0] @ pair[1].T, pairs)
         zero = np.zeros((self.columns[0].shape[0], point.weights.shape[1]))
         return sum(parts, zero) / self.rows.total_weight
 
@@ -121,7 +121,7 @@ class LossOnColumns:
             residuals = one.residuals[place] - two.residuals[place]
             return float(np.vdot(residuals, one.scores[place] - two.scores[place]))
 
-        return sum(self.rows.map(part, range(len(self.columns)))) / self.rows.total_weight
+        return sum(self.rows.shard.map(part, range(len(self.columns)))) / self.rows.total_weight
 
     def _point(self, weights: Matrix, scores: list[Matrix]) -> Point:
         @may_overflow
@@ -129,6 +129,6 @@ class LossOnColumns:
             block, residual = pair[0], pair[1].copy()
             return self.loss.value_and_residual(residual, block.y, block.weight), residual
 
-        parts = list(self.rows.map(part, zip(self.rows.blocks, scores, strict=True)))
+        parts = list(self.rows.shard.map(part, zip(self.rows.shard.blocks, scores, strict=True)))
         loss = sum(value for value, _ in parts) / self.rows.total_weight
         return Point(weights, scores, [residual for _, residual in parts], loss)

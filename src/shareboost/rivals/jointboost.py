@@ -43,7 +43,7 @@ class Margins:
         self.rows = rows
         self.n_classes = rows.n_classes // 2
         self._total_weight = float(weight.sum())
-        edges = np.cumsum([block.y.size for block in rows.blocks])[:-1]
+        edges = np.cumsum([block.y.size for block in rows.shard.blocks])[:-1]
         shares = np.split(np.log(weight), edges)
         # Of each block, (k, n).
         self._logs = [np.tile(share, (self.n_classes, 1)) for share in shares]
@@ -61,7 +61,7 @@ class Margins:
         self._largest = max(float(logs.max()) for logs in self._logs)
 
         def weigh(i: int) -> Matrix:
-            weights, block = self._weights[i], self.rows.blocks[i]
+            weights, block = self._weights[i], self.rows.shard.blocks[i]
             with np.errstate(under="ignore"):
                 np.exp(self._logs[i] - self._largest, out=weights)
             weights[weights < NEGLIGIBLE] = 0.0
@@ -69,7 +69,7 @@ class Margins:
             block.prepared = self.rows.pool.prepare(both)
             return both.sum(axis=1).reshape(2, -1)
 
-        sums = self.rows.map(weigh, range(len(self._logs)))
+        sums = self.rows.shard.map(weigh, range(len(self._logs)))
         self.weight, self.signed = np.sum(list(sums), axis=0)  # (k,) each
 
     def sums(self) -> Sums:
@@ -81,7 +81,7 @@ class Margins:
             return Part(part.start, both[:k], both[k:])
 
         parts = self.rows.over_parts([(RESIDUAL, False)], below)
-        return Sums(self.weight, self.signed, parts, self.rows.map)
+        return Sums(self.weight, self.signed, parts, self.rows.shard.map)
 
     def fit(self, shared: Shared) -> Fit:
         """Return the least-squares fit of a stump to the signs of the classes that share it.
@@ -89,7 +89,7 @@ class Margins:
         Half of J, the weighted squared error, is the loss after the round to second order,
         up to a constant: what J falls by, of all weight, is twice what the loss falls by.
         """
-        blocks = self.rows.blocks
+        blocks = self.rows.shard.blocks
 
         def by_side(i: int) -> tuple[Matrix, Matrix]:
             passing = self.rows.pool.columns(blocks[i].data, shared.atom)[0].astype(np.float64)
@@ -97,7 +97,7 @@ class Margins:
             weights = self._weights[i]
             return weights @ sides, _times_signs(weights, blocks[i].y) @ sides
 
-        weight, signed = np.sum(list(self.rows.map(by_side, range(len(blocks)))), axis=0)
+        weight, signed = np.sum(list(self.rows.shard.map(by_side, range(len(blocks)))), axis=0)
         some = list(shared.classes)
         w, s = weight[some].sum(axis=0), signed[some].sum(axis=0)  # (2,)
         b, a = ratio(s, w)
@@ -110,14 +110,14 @@ class Margins:
 
     def add(self, fit: Fit) -> None:
         """Add to the scores what a round has fit, and weigh anew."""
-        blocks = self.rows.blocks
+        blocks = self.rows.shard.blocks
 
         def add(i: int) -> None:
             passing = self.rows.pool.columns(blocks[i].data, fit.shared.atom)
             added = fit.constants[:, None] + fit.slopes[:, None] * passing
             self._logs[i] -= _times_signs(added, blocks[i].y)
 
-        list(self.rows.map(add, range(len(blocks))))
+        list(self.rows.shard.map(add, range(len(blocks))))
         self._weigh()
 
 

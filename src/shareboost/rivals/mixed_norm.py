@@ -67,7 +67,7 @@ class NormPath(Engine):
             self._problem, self.units = problem, problem.held.units
             refit_alpha = max(clf.refit_alpha, LEAST_REFIT_ALPHA)
             self._refit = Refit(loss, Frobenius(), refit_alpha, "lbfgs", clf.max_iter)
-            self._refit_rows = rows.twin()
+            self._refit_rows = rows.fork()
             minimum = problem.without_atoms()
             yield self._step(minimum)
             self.stop_reason = StopReason.LAST_ALPHA if minimum.alpha > 0 else StopReason.EXHAUSTED

@@ -17,7 +17,7 @@ from ..path import Round, StopReason
 from ..penalties import PENALTIES, Penalty
 from ..pools.base import Pool, rounding_of
 from ..rows import Rows
-from ..selection.pricing import Terms
+from ..selection.pricing import Pricing
 from ..selection.rules import Choice, Selector, tied_with_best
 from ..solvers import Refit
 from .base import Engine, Matrix, Rival, RivalStep, ended_late
@@ -83,10 +83,10 @@ class OvrPath(Engine):
         loss = BinaryLogisticLoss(clf.margin)
         refit = Refit(loss, penalty, clf.alpha, clf.solver, clf.max_iter)
         stopping = Stopping(clf.n_features, clf.tol, clf.refit_tol)
-        terms = Terms(np.ones(self.pool.n_atoms_))
+        pricing = Pricing(np.ones(self.pool.n_atoms_))
 
         def one_class(rows: Rows) -> OneClass:
-            selector = Selector(rows, terms, clf.rule, clf.shortlist)
+            selector = Selector(rows, pricing, clf.rule, clf.shortlist)
             return OneClass(Run(rows, refit, stopping, selector))
 
         labels = ((y == q).astype(np.intp) for q in range(self.n_classes))
@@ -171,9 +171,9 @@ class OvrPath(Engine):
 
 def relabelled(rows: Rows, y: Labels) -> Rows:
     """Return the same rows, encoded once, with other labels and nothing chosen."""
-    twin = rows.twin()
-    edges = np.cumsum([block.y.size for block in twin.blocks])
-    for block, labels in zip(twin.blocks, np.split(y, edges[:-1]), strict=True):
+    twin = rows.fork()
+    edges = np.cumsum([block.y.size for block in twin.shard.blocks])
+    for block, labels in zip(twin.shard.blocks, np.split(y, edges[:-1]), strict=True):
         block.y = labels
     return twin
 

@@ -1,1 +1,1 @@
-"""What is chosen next: rules, prices, wishes and swaps, section 3 of the paper and beyond."""
+"""What is chosen next: rules, prices, constraints and swaps, section 3 of the paper and beyond."""

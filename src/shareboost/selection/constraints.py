@@ -17,7 +17,7 @@ from ..pools.base import Pool
 from ..pools.columns import Columns
 from ..pools.features import Features
 from ..pools.groups import Groups, columns_by_group, group_labels
-from .pricing import ROUNDING, Terms
+from .pricing import ROUNDING, Pricing
 
 # How groups are chosen: whole, by the sum or the mean of their columns' scores, or column
 # by column, sharing a price only.
@@ -27,7 +27,7 @@ Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Wishes:
+class Constraints:
     """The arguments of the same names, checked as far as X's columns allow."""
 
     names: Sequence[str]  # of X's columns
@@ -41,28 +41,30 @@ class Wishes:
     prices: Vector | None = None  # of columns or groups
     per_group: bool = False  # whether the prices are those of groups
 
-    def terms(self, pool: Pool) -> Terms:
+    def pricing(self, pool: Pool) -> Pricing:
         """Return what may be chosen among the atoms of a fitted pool, and for how much."""
-        lookup = Lookup(pool, self.names, self._members())
+        lookup = AtomNames(pool, self.names, self._members())
         owned = lookup.owned(self.include)
         forbidden = lookup.forbidden(self.exclude)
         if both := sorted(set(owned) & set(forbidden)):
             raise ValueError(_in_both(pool.features(both).atom_names(self.names)))
         _check_number(len(owned), self.n_features)
         prices, needs = self._prices(pool)
-        terms = Terms(prices, needs, np.array(forbidden, dtype=np.intp), tuple(owned), self.budget)
-        self._check_open(terms, pool)
-        return terms
+        pricing = Pricing(
+            prices, needs, np.array(forbidden, dtype=np.intp), tuple(owned), self.budget
+        )
+        self._check_open(pricing, pool)
+        return pricing
 
-    def resolved(self, terms: Terms) -> dict[str, Any]:
+    def resolved(self, pricing: Pricing) -> dict[str, Any]:
         """Return what the arguments came to, by their names: equal if they mean the same."""
         groups = None if self.labels is None else (list(map(str, self.labels)), self.group)
-        costs = (self.prices, self.per_group) if self.costs is None else terms.prices
+        costs = (self.prices, self.per_group) if self.costs is None else pricing.prices
         return {
             "groups": groups,
             "costs": costs,
-            "include": terms.owned,
-            "exclude": np.sort(terms.forbidden),
+            "include": pricing.owned,
+            "exclude": np.sort(pricing.forbidden),
         }
 
     def _members(self) -> dict[Any, NDArray[np.intp]]:
@@ -91,18 +93,18 @@ class Wishes:
             needs = needs.astype(np.float64) @ member
         return self.prices, sp.csr_array((needs > 0).astype(np.float64))
 
-    def _check_open(self, terms: Terms, pool: Pool) -> None:
+    def _check_open(self, pricing: Pricing, pool: Pool) -> None:
         """Raise where nothing could be chosen."""
-        costs = terms.costs(())
+        costs = pricing.costs(())
         may = np.ones(pool.n_atoms_, dtype=bool)
         if pool.usable_ is not None:
             may &= pool.usable_
         any_varies = may.any()
-        may[terms.forbidden] = False
+        may[pricing.forbidden] = False
         if any_varies and not may.any():
             raise ValueError("exclude names every feature that varies: nothing could be chosen.")
-        may[list(terms.owned)] = False
-        wanted = self.n_features is None or len(terms.owned) < self.n_features
+        may[list(pricing.owned)] = False
+        wanted = self.n_features is None or len(pricing.owned) < self.n_features
         if may.any() and wanted:
             _check_above(self.budget, float(costs[may].min()))
 
@@ -121,7 +123,7 @@ class Prices(NamedTuple):
     budget: float | None
 
 
-def checked_wishes(
+def checked_constraints(
     names: Sequence[str],
     pool: Pool,
     n_features: int | None,
@@ -129,10 +131,10 @@ def checked_wishes(
     prices: Prices,
     include: Any,
     exclude: Any,
-) -> tuple[Wishes, Pool]:
-    """Return the wishes and the pool to choose from; raise for what cannot be meant.
+) -> tuple[Constraints, Pool]:
+    """Return the constraints and the pool to choose from; raise for what cannot be meant.
 
-    Called before any work is done: what needs the pool's atoms is checked by ``terms``.
+    Called before any work is done: what needs the pool's atoms is checked by ``pricing``.
     """
     costs, budget = prices
     if n_features is None and budget is None:
@@ -145,7 +147,7 @@ def checked_wishes(
         groups = pool.groups
     if groups is not None:
         labels, group = group_labels(groups, len(names))
-    wishes = Wishes(
+    constraints = Constraints(
         names,
         n_features,
         _listed("include", include),
@@ -156,26 +158,30 @@ def checked_wishes(
         group,
     )
     if costs is not None and not callable(costs):
-        wishes = _with_prices(wishes, costs)
+        constraints = _with_prices(constraints, costs)
     if isinstance(pool, (Columns, Groups)):
         # These atoms are known without any work: a stand-in tells all that is wrong.
-        priced = wishes if wishes.costs is None else replace(wishes, costs=None, budget=np.inf)
-        priced.terms(_stand_in(pool, len(names)))
+        priced = (
+            constraints
+            if constraints.costs is None
+            else replace(constraints, costs=None, budget=np.inf)
+        )
+        priced.pricing(_stand_in(pool, len(names)))
     else:
-        _check_lists(wishes)
-        if wishes.prices is not None and not wishes.include:
-            _check_above(wishes.budget, float(wishes.prices.min()))
-    return wishes, pool
+        _check_lists(constraints)
+        if constraints.prices is not None and not constraints.include:
+            _check_above(constraints.budget, float(constraints.prices.min()))
+    return constraints, pool
 
 
-def _check_lists(wishes: Wishes) -> None:
+def _check_lists(constraints: Constraints) -> None:
     """Raise for what can be told of ``include`` and ``exclude`` without knowing any atom."""
-    excluded = set(wishes.exclude)
-    if both := [item for item in wishes.include if item in excluded]:
+    excluded = set(constraints.exclude)
+    if both := [item for item in constraints.include if item in excluded]:
         raise ValueError(_in_both([str(item) for item in both]))
-    alike = len(set(map(type, wishes.include))) == 1  # else two items may mean one atom
+    alike = len(set(map(type, constraints.include))) == 1  # else two items may mean one atom
     if alike:
-        _check_number(len(set(wishes.include)), wishes.n_features)
+        _check_number(len(set(constraints.include)), constraints.n_features)
 
 
 def _in_both(names: list[str]) -> str:
@@ -225,21 +231,21 @@ def _stand_in(pool: Pool, n_columns: int) -> Pool:
     return type(pool)(**pool.get_params(deep=False)).fit(X)
 
 
-def _with_prices(wishes: Wishes, costs: Any) -> Wishes:
-    """Return the wishes with prices of columns or of groups."""
-    d = len(wishes.names)
-    labels = [] if wishes.labels is None else wishes.labels.tolist()
-    if _is_series(costs) and set(costs.index) & {*labels, *wishes.names}:
+def _with_prices(constraints: Constraints, costs: Any) -> Constraints:
+    """Return the constraints with prices of columns or of groups."""
+    d = len(constraints.names)
+    labels = [] if constraints.labels is None else constraints.labels.tolist()
+    if _is_series(costs) and set(costs.index) & {*labels, *constraints.names}:
         costs = costs.to_dict()
     if isinstance(costs, dict):
-        keys = labels if labels and set(costs) <= set(labels) else list(wishes.names)
+        keys = labels if labels and set(costs) <= set(labels) else list(constraints.names)
         if missing := [key for key in keys if key not in costs]:
             raise ValueError(f"costs has no entry for {missing[0]!r}: {_takes(d, labels)}.")
         known = set(keys)
         if unknown := [key for key in costs if key not in known]:
             raise ValueError(f"costs names {unknown[0]!r}, which is unknown: {_takes(d, labels)}.")
         return replace(
-            wishes,
+            constraints,
             prices=_positive([costs[key] for key in keys], (len(keys),), "entry"),
             per_group=keys is labels,
         )
@@ -248,7 +254,7 @@ def _with_prices(wishes: Wishes, costs: Any) -> Wishes:
         raise ValueError(f"costs has the shape {size}: {_takes(d, labels)}.")
     per_group = size != (d,)
     prices = _positive(costs, size, "group" if per_group else "column")
-    return replace(wishes, prices=prices, per_group=per_group)
+    return replace(constraints, prices=prices, per_group=per_group)
 
 
 def _takes(n_columns: int, labels: list[Any]) -> str:
@@ -300,7 +306,7 @@ def _listed(argument: str, value: Any) -> list[Any]:
     return items
 
 
-class Lookup:
+class AtomNames:
     """Finds the atoms of a fitted pool.
 
     Parameters

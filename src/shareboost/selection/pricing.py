@@ -1,4 +1,4 @@
-"""What may be chosen, what it costs, and what is owned already: the terms of a run."""
+"""What may be chosen, what it costs, and what is owned already."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
-class Terms:
+class Pricing:
     """Prices of items, and which items each atom needs.
 
     An item (an atom itself, a column of X, a group of columns) is paid for once: atoms that

@@ -20,7 +20,7 @@ from .trials import TRIALS, decreases
 if TYPE_CHECKING:
     from ..pools import Pool
     from ..solvers import Refit
-    from .pricing import Terms
+    from .pricing import Pricing
 
 # A rule scores every atom from sums over all rows, or the columns of a shortlist of so many atoms.
 SHORTLISTS = {"orthogonal": 50} | dict.fromkeys(TRIALS, 10)
@@ -57,7 +57,7 @@ class _Scores:
 
 
 class Selector:
-    """Chooses atoms by a rule, among those that the terms allow, by their score per cost.
+    """Chooses atoms by a rule, among those that the prices allow, by their score per cost.
 
     - ``gradient``: the l1 norm over classes of the atom's part of the gradient, eq. (7).
     - ``newton``: half the sum over classes (and columns) of ``g^2 / h``, with g the
@@ -71,9 +71,9 @@ class Selector:
     The shortlist holds the best atoms by their gradient; "auto" is ``SHORTLISTS``, None all.
     """
 
-    def __init__(self, rows: Rows, terms: Terms, rule: str, shortlist: int | str | None):
+    def __init__(self, rows: Rows, pricing: Pricing, rule: str, shortlist: int | str | None):
         self.rows = rows
-        self.terms = terms
+        self.pricing = pricing
         self.rule = rule
         if isinstance(shortlist, str):
             slow = rule == "orthogonal" and rows.pool.slow_columns
@@ -86,7 +86,7 @@ class Selector:
     def best(self, refit: Refit, W: NDArray[np.float64]) -> Choice | StopReason:
         """Return the atom to choose at W, (k, n_columns), or the reason why there is none."""
         chosen = self.rows.atoms
-        affordable = self.terms.affordable(chosen)
+        affordable = self.pricing.affordable(chosen)
         found = self.ranked(refit, W, 1, affordable)
         if found:
             return found[0]
@@ -107,7 +107,7 @@ class Selector:
         allowed = self._open(chosen) & affordable
         if not allowed.any():
             return []
-        shares = self.terms.counted(chosen, allowed)
+        shares = self.pricing.counted(chosen, allowed)
         if (divisors := self.rows.pool.divisors_) is not None:
             shares = shares * divisors
         worth = np.where(allowed, scores.gains / shares, -np.inf)
@@ -154,7 +154,7 @@ class Selector:
         mask = np.ones(pool.n_atoms_, dtype=bool)
         if pool.usable_ is not None:
             mask &= pool.usable_
-        mask[self.terms.forbidden] = False
+        mask[self.pricing.forbidden] = False
         mask[list(chosen)] = False
         return mask
 

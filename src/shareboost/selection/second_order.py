@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import cast, to_float64
 from ..rows import Rows, may_overflow
+from ..shard import Block, Shard
 
 if TYPE_CHECKING:
     from ..penalties import Weights
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 # A column is spanned by the chosen ones if they leave less of it than this share of the terms it is
 # explained by, or than so many units of their rounding.
 SPANNED, SPANNED_ROUNDING = 1e-10, 10.0
+# Numbers of chosen columns, weighted by the curvature of some classes, that are held at a time.
+WEIGHTED = 1 << 18
 
 Array = NDArray[np.float64]
 Places = NDArray[np.intp]
@@ -129,26 +133,38 @@ class SecondOrder:
         Chosen columns that are nearly collinear explain a column by large terms that cancel: what
         is left of it is then known only to the rounding of these.
         """
-        values, vectors = np.linalg.eigh(self._left(self._unpenalised, own))
+        explained, steady = self._unpenalised
+        values, vectors = np.linalg.eigh(self._left(explained, own))
         sizes = np.sqrt(np.einsum("qaii->qai", self._own(own)))
         chosen = np.sqrt(np.einsum("qcc->qc", self.chosen))
-        terms = np.einsum("qaic,qc->qai", np.abs(self._unpenalised[:, own]), chosen)
-        least = max(SPANNED, SPANNED_ROUNDING * self.rounding)
-        return values > least * ((sizes + terms) ** 2).sum(axis=2, keepdims=True), vectors
+        terms = np.einsum("qaic,qc->qai", np.abs(steady[:, own]), chosen)
+        return values > self._least * ((sizes + terms) ** 2).sum(axis=2, keepdims=True), vectors
+
+    @property
+    def _least(self) -> float:
+        """The share of a column's square below which it is rounding."""
+        return max(SPANNED, SPANNED_ROUNDING * self.rounding)
 
     @cached_property
-    def _unpenalised(self) -> Array:
-        """What explains the candidates without a penalty, (k or 1, columns, n).
+    def _unpenalised(self) -> tuple[Array, Array]:
+        """What explains the candidates without a penalty, (k or 1, columns, n), in two ways.
 
-        Directions in which the chosen columns are nothing but rounding, as those of a piece often
-        are, explain nothing: with them every candidate would seem to be explained.
+        The first leaves out directions in which the chosen columns are nothing but rounding, as
+        those of a piece often are: a candidate's part in them would seem large. The second leaves
+        out all in which they are small, whose terms say nothing of the rounding of what is left.
         """
+        least = max(10.0 * np.finfo(np.float64).eps * self.ridge.size, (100.0 * self.rounding) ** 2)
         sizes = np.sqrt(np.einsum("qcc->qc", self.chosen))
         unit = np.divide(1.0, sizes, out=np.zeros_like(sizes), where=sizes > 0.0)
         values, vectors = np.linalg.eigh(self.chosen * unit[:, :, None] * unit[:, None])
-        inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > SPANNED)
-        turned = (self.across * unit[:, None]) @ vectors * inverse[:, None]
-        return np.asarray(turned @ vectors.swapaxes(1, 2) * unit[:, None])
+        turned = (self.across * unit[:, None]) @ vectors
+        back = vectors.swapaxes(1, 2) * unit[:, None]
+
+        def solved(cut: float) -> Array:
+            inverse = np.divide(1.0, values, out=np.zeros_like(values), where=values > cut)
+            return np.asarray((turned * inverse[:, None]) @ back)
+
+        return solved(least), solved(max(least, self._least))
 
     def _left(self, explained: Array, own: Places) -> Array:
         """Return what chosen columns leave of the products of atoms' columns."""
@@ -157,6 +173,83 @@ class SecondOrder:
     def _own(self, own: Places) -> Array:
         """Return the products of atoms' columns, (k or 1, atoms, width, width)."""
         return np.nan_to_num(self.squares[:, own, : own.shape[1]], posinf=0.0, neginf=0.0)
+
+
+def candidate_sums(shard: Shard, atoms: Sequence[int]) -> tuple[Any]:
+    """Return the weighted sums of the atoms' columns, in X's units; zero if not centred."""
+    backend, pool = shard.backend, shard.pool
+    if not shard.intercept:
+        return (backend.zeros((sum(pool.scales(atom).size for atom in atoms),)),)
+
+    def sums_of(block: Block) -> tuple[Any]:
+        weight = to_float64(block.weight)
+        sums = [to_float64(_columns(shard, block, atom)) @ weight for atom in atoms]
+        return (backend.xp.concatenate(sums),)
+
+    (sums,) = shard.total(sums_of)
+    return (sums,)
+
+
+def _columns(shard: Shard, block: Block, atom: int) -> Any:
+    """Return the columns of an atom, which are held from round to round if they are slow."""
+    if not shard.pool.slow_columns:
+        return shard.pool.columns(block.data, atom)
+    if atom not in block.candidates:
+        block.candidates[atom] = shard.pool.columns(block.data, atom)
+    return block.candidates[atom]
+
+
+def weighted_products(
+    shard: Shard, atoms: Sequence[int], centers: Any, n_columns: int
+) -> tuple[Any, Any, Any]:
+    """Return products of chosen columns and candidates, weighted by each class's curvature.
+
+    The candidates are the columns of the atoms, about their centres and scaled.
+
+    Returns
+    -------
+    products : (k, n_columns, n_columns + candidates)
+        Of the chosen columns with all.
+    squares : (k, candidates, widest)
+        Of each candidate with the first, second, ... column of its atom.
+    slopes : (k, candidates)
+        Of each candidate with the residual.
+    """
+    backend, pool, k = shard.backend, shard.pool, shard.n_classes
+    scales = [pool.scales(atom) for atom in atoms]
+    widths = np.array([of_atom.size for of_atom in scales])
+    first = np.repeat(np.cumsum(widths) - widths, widths)  # column of the atom of each candidate
+    last = first + np.repeat(widths, widths) - 1
+    partners = [backend.asarray(np.minimum(first + i, last)) for i in range(1, widths.max())]
+    middles = backend.asarray(centers)[:, None]
+    divisors = backend.asarray(np.concatenate(scales))[:, None]
+
+    @may_overflow
+    def part(block: Block) -> tuple[Any, Any, Any]:
+        chosen = block.columns[:n_columns]
+        found = [to_float64(_columns(shard, block, atom)) for atom in atoms]
+        candidates = cast((backend.xp.concatenate(found) - middles) / divisors, pool.dtype_)
+        block.candidates = {a: c for a, c in block.candidates.items() if a in set(atoms)}
+        slopes = backend.correlated(block.residual, candidates)
+        curvatures = shard.loss.curvatures(block.residual, block.y, block.weight)
+        products = backend.zeros((k, n_columns, n_columns + len(candidates)))
+        step = max(1, WEIGHTED // max(1, n_columns * len(block.y)))
+        for start in range(0, k, step):
+            some = curvatures[start : start + step]
+            weighted = (some[:, None] * chosen).reshape(len(some) * n_columns, len(block.y))
+            for columns, others in (
+                (slice(n_columns), chosen),
+                (slice(n_columns, None), candidates),
+            ):
+                sizes = len(some), n_columns, len(others)
+                products[start : start + step, :, columns] = (weighted @ others.T).reshape(sizes)
+        squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
+        candidates = candidates * (candidates[backend.asarray(first)] if partners else candidates)
+        squares.insert(0, curvatures @ candidates.T)
+        return products, backend.xp.stack(squares, -1), slopes
+
+    products, squares, slopes = shard.total(part)
+    return products, squares, slopes
 
 
 @may_overflow
@@ -172,7 +265,7 @@ def by_class(
     W, slope, ridge, own_ridge = _at(rows, refit, W)
     _add_centers(rows, [atom for atom in atoms if atom not in centers], centers)
     middles = np.concatenate([centers[atom] for atom in atoms])
-    totals = rows.candidates("weighted_products", atoms, middles, n)
+    totals = rows.candidates(weighted_products, atoms, middles, n)
     products, squares, slopes = (rows.backend.numpy(total) / rows.total_weight for total in totals)
     np.nan_to_num(products, copy=False, posinf=0.0, neginf=0.0)
     return SecondOrder(
@@ -198,12 +291,12 @@ def shared(rows: Rows, refit: Refit, W: Weights, atom: int) -> SecondOrder:
     D is then the mean curvature of a class; in units of its root the matrix is the same for all.
     """
     W, slope, ridge, own_ridge = _at(rows, refit, W)
-    (total,) = rows.total("class_curvatures")
+    (total,) = rows.total(Shard.class_curvatures)
     mean = np.maximum(rows.backend.numpy(total) / rows.total_weight, np.finfo(np.float64).tiny)
     unit = np.sqrt(mean)[:, None]
     rows.append(atom)
-    n, stop = rows.starts[-2:]
-    (found,) = rows.total("correlate", n, stop)
+    n, stop = rows.layout.starts[-2:]
+    (found,) = rows.total(Shard.correlate, n, stop)
     slopes = rows.backend.numpy(found) / rows.total_weight
     matrix = rows.backend.numpy(rows.gram.matrix)
     rows.remove(len(rows.chosen) - 1)
@@ -238,7 +331,7 @@ def _add_centers(rows: Rows, atoms: Sequence[int], centers: dict[int, Array]) ->
     """Add the weighted means of the atoms' columns."""
     if not atoms:
         return
-    (sums,) = rows.candidates("candidate_sums", atoms)
+    (sums,) = rows.candidates(candidate_sums, atoms)
     means = rows.backend.numpy(sums) / rows.total_weight
     edges = np.cumsum([rows.pool.scales(atom).size for atom in atoms])[:-1]
     centers.update(zip(atoms, np.split(means, edges), strict=True))

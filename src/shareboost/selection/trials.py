@@ -46,7 +46,7 @@ def decreases(rows: Rows, refit: Refit, W: Weights, atoms: Sequence[int], rule: 
 @may_overflow
 def _decrease(rows: Rows, refit: Refit, W: Weights, rule: str) -> float:
     """Return what a step on the atom appended last gains."""
-    new = slice(*rows.starts[-2:])
+    new = slice(*rows.layout.starts[-2:])
     W = np.pad(W, ((0, 0), (0, new.stop - new.start)))
     function = refit.objective(rows, W)
     start, slope = function.start, function.at(W)[2]

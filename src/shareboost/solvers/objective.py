@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..losses import Loss
     from ..penalties import Penalty
     from ..rows import Rows
+from ..shard import Shard
 
 Vector = Array  # in float64, where the rows live; so are all arrays here
 # Of the gradient at a new point: scalars that a solver needs of it.
@@ -135,7 +136,7 @@ class Objective:
     def curvature_product(self, direction: Vector) -> Vector:
         """Return the Hessian in z at the start, evaluated last, times ``direction``."""
         W, V = self.start.W, self.weights(direction)
-        (product,) = self.rows.total("curvature_product", V)
+        (product,) = self.rows.total(Shard.curvature_product, V)
         product /= self.rows.total_weight
         first = int(self.rows.intercept)
         product[:, first:] += self.alpha * self.penalty.curvature_product(
@@ -162,7 +163,7 @@ class Objective:
         gradient: Array,
         products: Products = nothing,
     ) -> Evaluation:
-        norms = self.rows.segments.sums(abs(gradient).sum(axis=0))
+        norms = self.rows.layout.segments.sums(abs(gradient).sum(axis=0))
         reached = norms.max() if len(norms) else 0.0
         return evaluation(self.rows, W, z, (loss, value, reached), self._into_z(gradient), products)
 
@@ -171,7 +172,7 @@ class Objective:
 
     def _mean_curvature(self) -> float:
         """Return the mean curvature of L in a score, at the point evaluated last."""
-        (total,) = self.rows.total("total_curvature")
+        (total,) = self.rows.total(Shard.total_curvature)
         mean = float(total) / (self.rows.n_classes * self.rows.total_weight)
         return max(mean, SMALLEST_CURVATURE)
 
@@ -246,7 +247,7 @@ def evidence_alpha(rows: Rows, W: NDArray[np.float64], n_rows: float) -> float |
     n = W.shape[1] - first
     if not 0.0 < size < np.inf or n > MOST_COLUMNS:
         return None
-    (total,) = rows.total("total_curvature")
+    (total,) = rows.total(Shard.total_curvature)
     k = rows.n_classes
     free = max(1, k - 1)
     mean = float(total) / (free * rows.total_weight)

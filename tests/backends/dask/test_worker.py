@@ -9,7 +9,7 @@ from shareboost.backends.dask.worker import Point, State, WorkerShard, asked
 from shareboost.dataset import Sample
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns
-from shareboost.shard import Chosen
+from shareboost.shard import Chosen, Shard
 
 LOSS = LogisticLoss(1.0)
 
@@ -34,7 +34,7 @@ def state(*atoms, seed=0):
 
 def answers(shard, at):
     n = 1 + len(at.chosen)
-    return asked(at, [("correlate", 0, n)], shard), asked(at, [("products", 0, n)], shard)
+    return asked(at, [(Shard.correlate, 0, n)], shard), asked(at, [(Shard.products, 0, n)], shard)
 
 
 def assert_same(found, wanted):
@@ -63,4 +63,4 @@ def test_a_copy_that_was_sent_amid_an_answer_answers_alike(new):
 def test_a_block_of_no_rows_answers_nothing(sample):
     pool = Columns().fit(sample.X)
     none = sample.take(np.empty(0, dtype=np.intp))
-    assert asked(state(1), [("residual_sums",)], WorkerShard(pool, 3, True, none, None)) is None
+    assert asked(state(1), [(Shard.residual_sums,)], WorkerShard(pool, 3, True, none, None)) is None

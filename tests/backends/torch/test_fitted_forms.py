@@ -207,9 +207,9 @@ def test_rows_of_a_device_evaluate_and_prepare_as_those_in_numpy(name, intercept
         found, its_gradient = theirs.evaluate(W, loss)
         assert float(found) == pytest.approx(float(value), rel=1e-4)
         assert_alike(backend.numpy(its_gradient), gradient)
-        sums, its_sums = mine.prepare(curvatures=True), theirs.prepare(curvatures=True)
+        sums, its_sums = mine._prepare(True), theirs._prepare(True)
         assert_alike(backend.numpy(its_sums), sums)
-        (block,), (its_block,) = mine.blocks, theirs.blocks
+        (block,), (its_block,) = mine.shard.blocks, theirs.shard.blocks
         assert_alike(backend.numpy(its_block.residual), block.residual)
         for part in pool.parts(10):
             for squares, prepared in ((False, "prepared"), (True, "curvature")):

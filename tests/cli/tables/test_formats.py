@@ -12,9 +12,8 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from shareboost import ShareBoostClassifier, load_model
+from shareboost.cli.tables.rows import Asked, read_training
 from shareboost.cli.tables.sources import source_of
-from shareboost.cli.tables.survey import TextChoice
-from shareboost.cli.tables.training import Asked, read_training
 
 
 def zstandard(content):
@@ -22,7 +21,7 @@ def zstandard(content):
 
 
 COMPRESSED = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstandard}
-ASKED = Asked("species", TextChoice())
+ASKED = Asked("species")
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +122,7 @@ def test_npz_takes_matrices_with_and_without_names(run, frame, tmp_path, model):
     X, y = frame.iloc[:, :-1].to_numpy(), frame["species"].to_numpy(str)
     np.savez(tmp_path / "plain.npz", X=X, y=y)
     np.savez(tmp_path / "named.npz", X=X[:, ::-1], names=list(frame.columns[:-1])[::-1])
-    found = read(tmp_path / "plain.npz", Asked(None, TextChoice()))
+    found = read(tmp_path / "plain.npz", Asked(None))
     assert np.array_equal(found.X, X)
     assert found.inputs is None
     shown = run("predict", model, tmp_path / "named.npz").stdout.splitlines()
@@ -180,7 +179,7 @@ def test_svmlight_stays_sparse_and_counts_as_the_file_does(run, tmp_path, first)
     y = np.where(X[:, [3]].toarray().ravel() > 0, 1, rng.integers(2, 4, 60))
     path = tmp_path / "words.svmlight"
     dump_svmlight_file(X, y, str(path), zero_based=first == 0)
-    found = read(path, Asked(None, TextChoice()))
+    found = read(path, Asked(None))
     assert sp.issparse(found.X)
     assert np.array_equal(found.X.toarray()[:, first : first + 30], X.toarray()[:, :30])
     assert run("fit", path, "--features", 3, "--out", tmp_path / "m.json").exit_code == 0

@@ -7,8 +7,8 @@ import pytest
 
 from shareboost.cli.errors import CommandError
 from shareboost.cli.tables import columnar
-from shareboost.cli.tables.inputs import Inputs
-from shareboost.cli.tables.prediction import read_labelled
+from shareboost.cli.tables.encoding import Inputs
+from shareboost.cli.tables.rows import read_labelled
 from shareboost.cli.tables.sources import source_of
 
 CLASSES = np.array([0, 1])

@@ -182,7 +182,7 @@ def _some(rows: NDArray[np.intp], sample: Sample) -> tuple[Any, Vector]:
 
 
 class DaskValidationSet:
-    """Held-out rows on a cluster, in blocks, as ``HeldOut``."""
+    """Held-out rows on a cluster, in blocks, as ``ValidationSet``."""
 
     def __init__(self, dataset: DaskDataset, rows: Any):
         executor = rows.shards.executor  # of the training rows: it releases all after the run

@@ -21,16 +21,17 @@ from ...arrays import Array
 from ...identity import digest
 from ...pools.base import PART_BYTES, Pool
 from ...pools.table import ANSWER_BYTES
-from ...rows import PartTask, Removed, Rows
+from ...rows import PartTask, Question, Removed, Rows
 from ...shard import Block, Chosen, Shard, Wanted
 from ..base import ClusterRun
 from ..numpy import NUMPY
 from . import worker
 from .blocks import by_block
 from .executor import DaskExecutor
-from .worker import Call, Point, SomeRows, State
+from .worker import Call, Point, SomeRows, State, WorkerShard
 
 if TYPE_CHECKING:
+    from ...losses import Labels
     from .dataset import DaskDataset
 
 # The share of the client's free memory that gathered columns may take.
@@ -73,7 +74,8 @@ class ShardSet:
 
     def total(self, state: State, *calls: Call) -> tuple[Any, ...]:
         """Return what methods of the shards return in a state, summed over all rows."""
-        what = calls[0][0].replace("evaluate", "evaluation")  # Dask takes "evaluate" for a hash
+        name: str = calls[0][0].__name__
+        what = name.replace("evaluate", "evaluation")  # Dask takes "evaluate" for a hash
         tasks = self._shards.map(what.replace("_", "-"), partial(worker.asked, state, calls))
         totals: tuple[Any, ...] = tasks.merged(worker.added)
         return totals
@@ -93,7 +95,7 @@ class ShardSet:
         n = max(1, ANSWER_BYTES // PART_BYTES)
         scores: list[Any] = []
         for some in (parts[i : i + n] for i in range(0, len(parts), n)):
-            ask = partial(worker.asked, state, [("statistics", mean, wanted, some)])
+            ask = partial(worker.asked, state, [(WorkerShard.statistics, mean, wanted, some)])
             end = partial(worker.scored, score, some)
             tasks = self._shards.map("statistics", ask)
             scores += tasks.merged(worker.added, end, self.pool_key)
@@ -177,8 +179,8 @@ class DaskRows(Rows):
     def scored(self, wanted: Sequence[Wanted], task: PartTask[Any]) -> list[Any]:
         return self.shards.scored(self._state, self._residual_mean(), wanted, task)
 
-    def candidates(self, name: str, *arguments: Any) -> tuple[Array, ...]:
-        return self.shards.total(self._state, (name, *arguments))
+    def candidates(self, question: Question, *arguments: Any) -> tuple[Array, ...]:
+        return self.shards.total(self._state, (question, *arguments))
 
 
 class GatheredRows(DaskRows):
@@ -199,10 +201,10 @@ class GatheredRows(DaskRows):
     def _encode(self) -> None:
         y, weight = self.shards.labels(self._some)
         self.total_weight = float(weight.sum())
-        shard = self._shard
+        shard = self.shard
         for start, stop in pairwise(NUMPY.edges(y.size, self.n_classes)):
             rows = slice(start, stop)
-            shard.blocks.append(shard.block(rows, y[rows], weight[rows]))
+            shard.gather(rows, y[rows], weight[rows])
 
     def append_alike(self, chosen: Chosen) -> None:
         """Append an atom as it was appended elsewhere, about the same centres."""
@@ -229,7 +231,11 @@ class _GatheredShard(Shard):
         finally:
             self._fetched = np.empty((0, 0))
 
-    def columns_of(self, block: Block, atom: int) -> Array:
+    def gather(self, rows: slice, y: Labels, weight: NDArray[np.float64]) -> None:
+        """Add a block of rows, at those places among all."""
+        self.blocks.append(self._block(rows, y, weight))
+
+    def _columns_of(self, block: Block, atom: int) -> Array:
         return self._fetched[:, block.data]
 
 
@@ -261,17 +267,17 @@ class SummedRows(DaskRows):
         self.near.reset(())
         super().reset(atoms)
 
-    def total(self, name: str, *arguments: Any) -> tuple[Any, ...]:
-        if name == "total_curvature":
+    def total(self, question: Question, *arguments: Any) -> tuple[Any, ...]:
+        if question is Shard.total_curvature:
             return (self._curvature,)
-        if name != "evaluate":
-            return self.shards.total(self._state, (name, *arguments))
-        calls = ("evaluate", *arguments), ("total_curvature",)
+        if question is not Shard.evaluate:
+            return self.shards.total(self._state, (question, *arguments))
+        calls = (WorkerShard.evaluate, *arguments), (Shard.total_curvature,)
         *found, self._curvature = self.shards.total(State(self.chosen), *calls)
         return tuple(found)
 
     def _written(self, atom: int, start: int, stop: int) -> Array:
-        (sums,) = self.shards.total(State(self.chosen), ("write", atom, start, stop))
+        (sums,) = self.shards.total(State(self.chosen), (Shard.write, atom, start, stop))
         return sums
 
     def _scaled(
@@ -281,7 +287,7 @@ class SummedRows(DaskRows):
         self.near.append_alike(new)
         state = State((*self.chosen, new), self._state.point)
         more = known is not None and known.gradient.shape[1] == start
-        calls = ("products", start, stop), ("correlate", start, stop)
+        calls = (Shard.products, start, stop), (Shard.correlate, start, stop)
         products, *correlated = self.shards.total(state, *calls[: 1 + more])
         if known is not None and more:  # the gradient in the new columns, in the same pass
             gradient = np.hstack([known.gradient, *correlated])
@@ -296,9 +302,9 @@ class SummedRows(DaskRows):
         super().restore(removed)
         self.near.restore(self._removed_near)  # the last: nothing else has changed since
 
-    def twin(self) -> Rows:
+    def fork(self) -> Rows:
         rows = copy(self)
-        twin = self.near.twin()
+        twin = self.near.fork()
         assert isinstance(twin, GatheredRows)
         rows.near = twin
         rows.reset(())

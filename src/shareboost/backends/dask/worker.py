@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, column_or_1d
 
 from ...arrays import Segments, cast, numpy_type, to_float64
-from ...dataset import HeldOut, Sample
+from ...dataset import Sample, ValidationSet
 from ...inputs import backend_name, backend_of, input_of, on_host, rows_of
 from ...losses import Labels, Loss
 from ...pools.base import Pool
@@ -161,7 +161,7 @@ class State(NamedTuple):
     point: Point | None = None  # None: the residuals do not matter
 
 
-# The name of a method of ``Shard`` that returns totals, and its arguments.
+# A question of a shard, which returns totals, and its arguments.
 Call = tuple[Any, ...]
 
 
@@ -195,7 +195,7 @@ class WorkerShard(Shard):
     def __setstate__(self, state: dict[str, Any]) -> None:
         blocks = state.pop("blocks")
         self.__dict__.update(state, map=map, _lock=RLock(), _state=State())
-        self.blocks = [self.block(*block) for block in blocks]
+        self.blocks = [self._block(*block) for block in blocks]
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -221,7 +221,7 @@ class WorkerShard(Shard):
         for chosen in state.chosen[kept:]:
             start, stop = stop, stop + chosen.scales.size
             self.write(chosen.atom, start, stop)
-            self.rescale(start, stop, chosen.centers, chosen.scales)
+            self._rescale(start, stop, chosen.centers, chosen.scales)
         self._state = State(state.chosen, point)
         if (wanted := state.point) is not None and not (
             point and point.loss == wanted.loss and np.array_equal(point.W, wanted.W)
@@ -270,7 +270,7 @@ def asked(state: State, calls: Sequence[Call], shard: WorkerShard) -> tuple[Any,
         return None
     with shard.at_work():
         shard.settle(state)
-        totals = [total for name, *given in calls for total in getattr(shard, name)(*given)]
+        totals = [total for question, *given in calls for total in question(shard, *given)]
         return tuple(_on_host(shard.backend, total) for total in totals)
 
 
@@ -278,7 +278,7 @@ def columns_of(atom: int, some: SomeRows, shard: WorkerShard) -> NDArray[Any]:
     """Return the columns of an atom, (columns, n), in X's units, of some rows or all."""
     with shard.at_work():
         parts = [
-            shard.backend.numpy(shard.columns_of(block, atom)).astype(shard.pool.dtype_)
+            shard.backend.numpy(shard.pool.columns(block.data, atom)).astype(shard.pool.dtype_)
             for block in shard.blocks
         ]
     none = np.empty((shard.pool.scales(atom).size, 0), shard.pool.dtype_)
@@ -310,15 +310,15 @@ def scored(
     ]
 
 
-def held_out(device: Any, pool: Pool, sample: Sample) -> HeldOut | None:
+def held_out(device: Any, pool: Pool, sample: Sample) -> ValidationSet | None:
     """Return the rows of a block that are held out; None of no rows."""
     if not len(sample.y):
         return None
-    return HeldOut(sample.X, sample.y, sample.weight, pool, backend_of(sample.X, device))
+    return ValidationSet(sample.X, sample.y, sample.weight, pool, backend_of(sample.X, device))
 
 
 def right(
-    chosen: tuple[Chosen, ...], intercept: bool, W: NDArray[np.float64], rows: HeldOut | None
+    chosen: tuple[Chosen, ...], intercept: bool, W: NDArray[np.float64], rows: ValidationSet | None
 ) -> tuple[float, float] | None:
     """Return the weight of the right answers to held-out rows, and of all."""
     if rows is None:

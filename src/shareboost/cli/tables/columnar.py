@@ -1,5 +1,9 @@
 """Tables with named columns, a block of rows at a time: CSV, TSV and Parquet, by pyarrow.
 
+A first pass finds how many rows there are, which columns hold text and the range of the numbers.
+A second writes every value to its place in a matrix as narrow as it may be, so that nothing is
+held twice.
+
 Measured on CSV files of 1 GB: pyarrow in blocks of 4 MB took 0.3 to 0.4 GB where its whole
 table took 2.7 to 7.3 GB and a whole frame of polars 1.2 to 4.7 GB. pandas in chunks took 0.2 GB for
 the first of two files, but does not tell rows that are too short from missing values.
@@ -12,20 +16,32 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...progress import BytesBar
 from ..errors import CommandError, listed
-from .libraries import pyarrow_for
-from .sources import Source
+from .sources import pyarrow_for
+
+if TYPE_CHECKING:
+    from .encoding import Encoder
+    from .sources import Source
 
 # The longest row that can be read, unless the header is long; pyarrow holds several at a time.
 BLOCK_BYTES = 2 << 20
 NUMBER_BYTES = 32  # that a number may take, and its separator
-# Numbers of a block of Parquet.
-BLOCK_CELLS = 1 << 20
+BLOCK_CELLS = 1 << 20  # of a block of Parquet
+PEEKED = 1 << 14
+LONGEST_LINE = 1 << 26  # bytes that are looked through for the end of the header
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 COLUMNAR = (*SEPARATORS, "parquet")
+# Narrow enough for a CSV file of one digit a value.
+INTEGERS = [np.dtype(kind) for kind in ("int8", "uint8", "int16", "uint16", "int32")]
+# Doubles take at most so many times the bytes of the file; singles where they would take more.
+MOST_FOR_DOUBLES = 2
 
 _NOT_A_NUMBER = re.compile(r"In CSV column #(\d+): .*conversion error to \w+: invalid value '(.*)'")
 _RAGGED = re.compile(r"CSV parse error: (?:Row #(\d+): )?Expected (\d+) columns, got (\d+): ?(.*)")
@@ -35,7 +51,7 @@ class NotNumbersError(CommandError):
     """A column of numbers holds text."""
 
     def __init__(self, column: str, value: str, name: str):
-        self.column, self.value = column, value
+        self.column = column
         super().__init__(
             f"Column {column!r} of {name} holds {value[:40]!r}, and takes numbers alone."
         )
@@ -47,25 +63,21 @@ class Columnar:
     Parameters
     ----------
     source : Source
-        One that can be opened several times.
+    path : str
+        Of the plain file.
     """
 
-    def __init__(self, source: Source):
-        self.source = source
+    def __init__(self, source: Source, path: str):
+        self.path, self.format, self.name = path, source.format, source.name
         self._arrow = pyarrow_for("CSV, TSV and Parquet files")
-        self._block_bytes = BLOCK_BYTES
 
     def kinds(self) -> dict[str, bool]:
         """Return the names of the columns, and whether each holds text as far as its head tells."""
-        if self.source.format == "parquet":
-            with self._parquet() as file:
-                schema = file.schema_arrow
-        else:
-            with self._rows({}) as (reader, _):
-                schema = reader.schema
-        with self._told():
-            _check_names(schema.names, self.source.name)
-            return {field.name: self._is_text(field.type) for field in schema}
+        with self._opened({}) as (reader, _), self._told():
+            schema = reader.schema_arrow if self.format == "parquet" else reader.schema
+            if twice := [name for name, count in Counter(schema.names).items() if count > 1]:
+                raise CommandError(f"{self.name} has columns of the same name: {listed(twice)}.")
+            return {column.name: self._is_text(column.type) for column in schema}
 
     def blocks(
         self, numbers: Iterable[str], texts: Iterable[str], what: str = "reading"
@@ -79,137 +91,221 @@ class Columnar:
         """
         types = dict.fromkeys(numbers, self._arrow.float64())
         types |= dict.fromkeys(texts, self._arrow.string())
-        if self.source.format == "parquet":
-            yield from self._parquet_blocks(types)
-            return
-        with self._rows(types) as (reader, file):
-            size = file.size()
-            bar = BytesBar(what, size)
-            while True:
-                with self._told():
-                    try:
-                        batch = reader.read_next_batch()
-                    except StopIteration:
-                        break
+        with self._opened(types) as (reader, file):
+            if self.format == "parquet":
+                n_rows = max(1, BLOCK_CELLS // max(1, len(types)))
+                for batch in reader.iter_batches(batch_size=n_rows, columns=list(types)):
+                    cast = {name: self._cast(batch, name, type_) for name, type_ in types.items()}
+                    yield self._arrow.record_batch(cast)
+                return
+            bar = BytesBar(what, file.size())
+            for batch in reader:
                 bar.at(file.tell())
                 yield batch
-            bar.end(size)
+            bar.end(file.size())
 
     def n_bytes(self) -> int:
-        """Return how many bytes the table takes, decompressed."""
-        if self.source.format != "parquet":
-            return self.source.size()
-        with self._parquet() as file:
-            return int(file.metadata.num_rows * file.metadata.num_columns * 8)
+        """Return how many bytes the table takes."""
+        if self.format != "parquet":
+            return os.path.getsize(self.path)
+        with self._opened({}) as (reader, _):
+            return int(reader.metadata.num_rows * reader.metadata.num_columns * 8)
 
     @contextmanager
-    def _rows(self, types: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
-        """Open the rows of a CSV file, and the file; without types the first block tells them."""
-        csv, start = self._arrow.csv, self.source.head()
-        _check_start(start, self.source.name, self.source.format)
-        separator = SEPARATORS[self.source.format]
-        header = start.partition(b"\n")[0]
-        # A block holds the header and a row of numbers, however many columns there are.
-        columns = header.count(separator.encode()) + 1
-        self._block_bytes = max(BLOCK_BYTES, len(header) + NUMBER_BYTES * columns)
-        with (
-            self._told(),
-            self._file(self.source.path) as file,
-            csv.open_csv(
-                self._decompressed(file),
-                csv.ReadOptions(block_size=self._block_bytes),
-                csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-                csv.ConvertOptions(column_types=types, include_columns=list(types)),
-            ) as reader,
-        ):
-            yield reader, file
+    def _opened(self, types: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+        """Open the table; without types the first block of a CSV file tells them.
 
-    def _file(self, path: str) -> Any:
-        """Open a file for pyarrow.
-
-        Its threads read ahead, also after an error, and must not call Python: where they do when
-        the interpreter ends, the process hangs or aborts.
+        pyarrow's threads read ahead, also after an error, and must not call Python: where they do
+        when the interpreter ends, the process hangs or aborts. So the file is pyarrow's own.
         """
-        return self._arrow.OSFile(os.fsencode(path), "rb")
+        with self._arrow.OSFile(os.fsencode(self.path), "rb") as file:
+            if self.format == "parquet":
+                try:
+                    yield self._arrow.parquet.ParquetFile(file), file
+                except (self._arrow.ArrowException, OSError) as error:
+                    raise CommandError(f"{self.name} is no Parquet file: {error}") from None
+                return
+            separator = SEPARATORS[self.format]
+            header = self._header()
+            # A block holds the header and a row of numbers, however many columns there are.
+            n_columns = header.count(separator.encode()) + 1
+            block_bytes = max(BLOCK_BYTES, len(header) + NUMBER_BYTES * n_columns)
+            csv = self._arrow.csv
+            with (
+                self._told(block_bytes),
+                csv.open_csv(
+                    file,
+                    csv.ReadOptions(block_size=block_bytes),
+                    csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+                    csv.ConvertOptions(column_types=types, include_columns=list(types)),
+                ) as reader,
+            ):
+                yield reader, file
 
-    def _decompressed(self, file: Any) -> Any:
-        compression = self.source.compression()
-        return file if compression is None else self._arrow.CompressedInputStream(file, compression)
+    def _header(self) -> bytes:
+        """Return the first line; an error where the file is no table of text."""
+        with open(self.path, "rb") as file:
+            start = file.read(PEEKED)
+            file.seek(0)
+            header = file.readline(LONGEST_LINE)
+        format_ = self.format.upper()
+        if not start.strip():
+            raise CommandError(f"{self.name} is empty: {format_} takes a header and rows.")
+        if b"\0" in start:
+            raise CommandError(f"{self.name} is a binary file, and no {format_}: see --format.")
+        return header.removesuffix(b"\n")
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self, block_bytes: int = 0) -> Iterator[None]:
         """Turn pyarrow's errors into ones that name the column or the row."""
-        name = self.source.name
+        name = self.name
         try:
             yield
-        except self._arrow.ArrowInvalid as error:
-            text = str(error)
-            if found := _NOT_A_NUMBER.search(text):
-                column = list(self.kinds())[int(found[1])]
-                raise NotNumbersError(column, found[2], name) from None
-            if found := _RAGGED.search(text):
-                row = f"Row {found[1]}" if found[1] else f"The row {found[4][:40]!r}"
-                raise CommandError(
-                    f"{row} of {name} has {found[3]} values, and the header {found[2]} names."
-                ) from None
-            if "straddling" in text:
-                raise CommandError(
-                    f"{name} has a row of more than {self._block_bytes:,} bytes, or a quote that "
-                    "is not closed: Parquet and NPZ take rows of any length."
-                ) from None
-            if "Empty CSV" in text:
-                raise CommandError(
-                    f"{name} has no complete line. It takes a header and rows, each with a line "
-                    "end, and every quote closed."
-                ) from None
-            raise CommandError(f"{name} cannot be read: {text}") from None
-        except OSError as error:
-            if self.source.compression() is None:  # the disk's own error
-                raise
-            raise CommandError(f"{name} is compressed and damaged: {error}.") from None
         except UnicodeDecodeError as error:
             raise CommandError(f"{name} is not in UTF-8: {error}.") from None
-
-    def _parquet_blocks(self, types: dict[str, Any]) -> Iterator[Any]:
-        rows = max(1, BLOCK_CELLS // max(1, len(types)))
-        with self._parquet() as file:
-            for batch in file.iter_batches(batch_size=rows, columns=list(types)):
-                found = {name: self._cast(batch, name, types[name]) for name in types}
-                yield self._arrow.record_batch(found)
+        except self._arrow.ArrowInvalid as error:
+            text = str(error)
+            if match := _NOT_A_NUMBER.search(text):
+                column = list(self.kinds())[int(match[1])]
+                raise NotNumbersError(column, match[2], name) from None
+            if match := _RAGGED.search(text):
+                row = f"Row {match[1]}" if match[1] else f"The row {match[4][:40]!r}"
+                told = f"{row} of {name} has {match[3]} values, and the header {match[2]} names."
+            elif "straddling" in text:
+                told = (
+                    f"{name} has a row of more than {block_bytes:,} bytes, or a quote that is "
+                    "not closed: Parquet and NPZ take rows of any length."
+                )
+            elif "Empty CSV" in text:
+                told = (
+                    f"{name} has no complete line. It takes a header and rows, each with a "
+                    "line end, and every quote closed."
+                )
+            else:
+                told = f"{name} cannot be read: {text}"
+            raise CommandError(told) from None
 
     def _cast(self, batch: Any, name: str, type_: Any) -> Any:
-        column = batch.column(batch.schema.get_field_index(name))
+        column = batch.column(name)
         try:
             return column.cast(type_, safe=False)
         except (self._arrow.ArrowInvalid, self._arrow.ArrowNotImplementedError):
-            raise NotNumbersError(name, str(column[0]), self.source.name) from None
-
-    @contextmanager
-    def _parquet(self) -> Iterator[Any]:
-        with self.source.seekable() as plain, self._file(plain.name) as file:
-            try:
-                yield self._arrow.parquet.ParquetFile(file)
-            except (self._arrow.ArrowException, OSError) as error:
-                raise CommandError(f"{self.source.name} is no Parquet file: {error}") from None
+            raise NotNumbersError(name, str(column[0]), self.name) from None
 
     def _is_text(self, type_: Any) -> bool:
-        """Return whether a column of that type is no column of numbers."""
         types = self._arrow.types
         number = types.is_integer(type_) or types.is_floating(type_) or types.is_null(type_)
-        if self.source.format == "parquet":  # where true and false are no texts
+        if self.format == "parquet":  # where true and false are no texts
             number = number or types.is_boolean(type_) or types.is_decimal(type_)
         return not number
 
 
-def _check_start(start: bytes, name: str, format_: str) -> None:
-    """Raise for the first bytes of a file that is no table of text."""
-    if not start.strip():
-        raise CommandError(f"{name} is empty: {format_.upper()} takes a header and rows.")
-    if b"\0" in start:
-        raise CommandError(f"{name} is a binary file, and no {format_.upper()}: see --format.")
+@dataclass
+class Numbers:
+    """What a column of numbers holds."""
+
+    low: float = np.inf
+    high: float = -np.inf
+    whole: bool = True
+    gaps: bool = False
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        """Take note of some values."""
+        if np.isnan(values.min(initial=np.inf)):
+            self.gaps, values = True, values[~np.isnan(values)]
+        self.low = min(self.low, float(values.min(initial=np.inf)))
+        self.high = max(self.high, float(values.max(initial=-np.inf)))
+        self.whole = self.whole and bool((np.rint(values) == values).all())
 
 
-def _check_names(names: list[str], name: str) -> None:
-    """Raise for names that come twice."""
-    if twice := [column for column, count in Counter(names).items() if count > 1]:
-        raise CommandError(f"{name} has columns of the same name: {listed(twice)}.")
+@dataclass
+class Survey:
+    """What a table holds.
+
+    Attributes
+    ----------
+    numbers : dict
+        Of the columns of numbers.
+    texts : dict
+        The different texts of the columns of text.
+    n_rows : int
+    targets : list
+        The texts of the target, encoded block by block.
+    """
+
+    numbers: dict[str, Numbers]
+    texts: dict[str, set[str]]
+    n_rows: int = 0
+    targets: list[Any] = field(default_factory=list)
+
+    def dtype(self, n_columns: int, n_bytes: int) -> np.dtype[Any]:
+        """Return the type of X: integers where all are whole, else floats."""
+        columns = self.numbers.values()
+        if all(numbers.whole and not numbers.gaps for numbers in columns):
+            low = min([0.0, *(numbers.low for numbers in columns)])
+            high = max([1.0, *(numbers.high for numbers in columns)])
+            for kind in INTEGERS:
+                if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
+                    return kind
+        doubles = 8 * self.n_rows * n_columns
+        return np.dtype(np.float64 if doubles <= MOST_FOR_DOUBLES * n_bytes else np.float32)
+
+
+def survey(table: Columnar, kinds: dict[str, bool], target: str, levels: int | None) -> Survey:
+    """Read a table once; ``kinds`` tells which columns hold text, and learns of more.
+
+    A column that turns out to hold text begins the pass anew, which is rare: the first block
+    has told most of them. ``levels`` are the most texts of such a column; None allows no text.
+    """
+    while True:
+        texts = [column for column, text in kinds.items() if text]
+        if texts and levels is None:
+            raise CommandError(
+                f"{table.name} has text in {listed(texts)}. --text one-hot makes a feature "
+                "of each text, up to --levels of them; --drop COLUMN leaves a column out."
+            )
+        try:
+            return survey_known(table, kinds, target, levels or 0)
+        except NotNumbersError as error:
+            kinds[error.column] = True
+
+
+def survey_known(table: Columnar, kinds: dict[str, bool], target: str, levels: int) -> Survey:
+    """Read a table once; NotNumbersError where a column of numbers holds text."""
+    seen = Survey(
+        {column: Numbers() for column, text in kinds.items() if not text},
+        {column: set() for column, text in kinds.items() if text},
+    )
+    for batch in table.blocks(seen.numbers, [*seen.texts, target], "looking at the columns"):
+        seen.n_rows += batch.num_rows
+        seen.targets.append(batch.column(target).fill_null("").dictionary_encode())
+        for column, numbers in seen.numbers.items():
+            numbers.add(batch.column(column).to_numpy(zero_copy_only=False))
+        for column, texts in seen.texts.items():
+            texts.update(filter(None, batch.column(column).unique().to_pylist()))
+            if len(texts) > levels:
+                raise CommandError(
+                    f"Column {column!r} of {table.name} has more than {levels} different texts: "
+                    f"--levels allows more, --drop {column} leaves it out."
+                )
+    if not seen.n_rows:
+        raise CommandError(f"{table.name} has a header and no rows.")
+    infinite = [c for c, n in seen.numbers.items() if n.high == np.inf or n.low == -np.inf]
+    if infinite:
+        raise CommandError(f"Columns {listed(infinite)} of {table.name} hold infinite numbers.")
+    return seen
+
+
+def filled(
+    table: Columnar, seen: Survey, encoder: Encoder, places: NDArray[np.intp]
+) -> NDArray[Any]:
+    """Return X of a table that was surveyed, each row at its place."""
+    dtype = seen.dtype(encoder.n_columns, table.n_bytes())
+    X = np.empty((seen.n_rows, encoder.n_columns), dtype=dtype)
+    done = 0
+    for batch in table.blocks(encoder.numbers, encoder.texts):
+        X[places[done : done + batch.num_rows]] = encoder.rows(batch)
+        done += batch.num_rows
+    if done != seen.n_rows:
+        raise CommandError(f"{table.name} was changed while it was read.")
+    return X

@@ -1,4 +1,4 @@
-"""Where a table comes from: a file or stdin, its format, and its bytes decompressed."""
+"""Where a table comes from: a file or stdin, decompressed. And the tables that are matrices."""
 
 from __future__ import annotations
 
@@ -7,103 +7,57 @@ import gzip
 import io
 import lzma
 import os
-import shutil
-import stat
 import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ...progress import BytesBar
-from ..errors import CommandError
-from .libraries import pyarrow_for
+from ..errors import CommandError, listed
+from ..files import FORMATS, STDIN
 
-STDIN = "-"
-# The format by the end of a file's name.
-SUFFIXES = {
-    "csv": "csv",
-    "tsv": "tsv",
-    "tab": "tsv",
-    "parquet": "parquet",
-    "pq": "parquet",
-    "npz": "npz",
-    "svmlight": "svmlight",
-    "svm": "svmlight",
-    "libsvm": "svmlight",
+# Formats by the end of a file's name, beside their own names.
+SUFFIXES = {"tab": "tsv", "pq": "parquet", "svm": "svmlight", "libsvm": "svmlight"}
+COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+# By the bytes that a compressed file begins with, whatever its name.
+DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": lambda file: _zstandard(file),
 }
-FORMATS = ("csv", "tsv", "parquet", "npz", "svmlight")
-COMPRESSED = ("gz", "bz2", "xz", "zst")
-# Compressions by the bytes that a compressed file begins with, whatever its name.
-MAGIC = {
-    b"\x1f\x8b": "gzip",
-    b"BZh": "bz2",
-    b"\xfd7zXZ\x00": "xz",
-    b"\x28\xb5\x2f\xfd": "zstd",
-}
-DECOMPRESSORS: dict[str, Callable[[Any], Any]] = {
-    "gzip": lambda file: gzip.GzipFile(fileobj=file),
-    "bz2": bz2.BZ2File,
-    "xz": lzma.LZMAFile,
-    "zstd": lambda file: _zstandard(file),
-}
-PEEKED = 1 << 14
-LONGEST_LINE = 1 << 26  # bytes that are looked through for the end of the header
-DAMAGED = (EOFError, OSError, zlib.error, lzma.LZMAError)
-
-
-class Counted:
-    """A stream of bytes that counts how many were read, compressed and not."""
-
-    def __init__(self, raw: Any, stream: Any, name: str, bar: BytesBar | None):
-        self._raw, self._stream, self._name, self._bar = raw, stream, name, bar
-        self.n_bytes = 0
-
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
-        try:
-            found: bytes = self._stream.read(size)
-        except DAMAGED as error:
-            if self._stream is self._raw:  # the disk's own error
-                raise
-            raise CommandError(f"{self._name} is compressed and damaged: {error}.") from None
-        self.n_bytes += len(found)
-        if self._bar is not None:
-            self._bar.at(self._raw.tell() if self._raw.seekable() else self.n_bytes)
-        return found
+EXTRA = "pip install 'shareboost[command]' brings it"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A table that can be opened.
-
-    Attributes
-    ----------
-    path : str
-        Of a file; ``-`` is stdin, which can be opened once.
-    format : str
-        One of ``FORMATS``.
-    name : str
-        What errors call it.
-    """
+    """A table in a file, or in stdin for ``-``; its format, one of ``FORMATS``; its name."""
 
     path: str
     format: str
     name: str
 
     @contextmanager
-    def open(self, what: str | None) -> Iterator[Counted]:
-        """Open the stream of its decompressed bytes; a bar, where it has a name, shows how far."""
+    def plain(self) -> Iterator[str]:
+        """Yield the path of a plain file: the table's own, or a temporary copy, decompressed."""
         with self._raw() as raw:
-            size = os.fstat(raw.fileno()).st_size if self.path != STDIN else None
-            bar = None if what is None else BytesBar(what, size)
-            stream = Counted(raw, _decompressed(raw), self.name, bar)
-            yield stream
-            if bar is not None:
-                bar.end(stream.n_bytes)
+            start = raw.peek(6)
+            opener = next((DECOMPRESSORS[m] for m in DECOMPRESSORS if start.startswith(m)), None)
+            if opener is None and self.path != STDIN and raw.seekable():
+                yield self.path
+                return
+            with tempfile.TemporaryDirectory(prefix="shareboost-") as folder:
+                path = os.path.join(folder, "table")
+                self._copy(raw, opener, path)
+                yield path
 
     @contextmanager
     def _raw(self) -> Iterator[Any]:
@@ -116,64 +70,24 @@ class Source:
         with open(self.path, "rb") as file:
             yield file
 
-    def compression(self) -> str | None:
-        """Return how its bytes are compressed, None where they are not."""
-        with self._raw() as raw:
-            return _compression(raw)
-
-    def head(self) -> bytes:
-        """Return the first decompressed bytes, a whole line at least."""
-        start = b""
-        with self.open(None) as stream:
-            while b"\n" not in start and len(start) < LONGEST_LINE:
-                more = stream.read(PEEKED)
-                if not more:
+    def _copy(self, raw: Any, opener: Callable[[Any], Any] | None, path: str) -> None:
+        size = None if self.path == STDIN else os.path.getsize(self.path) or None
+        bar = BytesBar("copying", size)
+        with open(path, "wb") as file:
+            stream = raw if opener is None else opener(raw)
+            while True:
+                try:
+                    content = stream.read(1 << 20)
+                except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+                    if opener is None:  # the disk's own error
+                        raise
+                    told = f"{self.name} is compressed and damaged: {error}."
+                    raise CommandError(told) from None
+                if not content:
                     break
-                start += more
-        return start
-
-    def size(self) -> int:
-        """Return the number of its decompressed bytes; a compressed file is read for it."""
-        if self.compression() is None:
-            return os.path.getsize(self.path)
-        with self.open("counting") as stream:
-            while stream.read(1 << 20):
-                pass
-            return stream.n_bytes
-
-    @contextmanager
-    def again(self) -> Iterator[Source]:
-        """Yield a source that can be opened several times, by pyarrow too.
-
-        It is a decompressed copy where the table can be read only once, and of xz, which pyarrow
-        does not read.
-        """
-        once = self.path == STDIN or stat.S_ISFIFO(os.stat(self.path).st_mode)
-        if not once and self.compression() != "xz":
-            yield self
-            return
-        with self.whole() as file:
-            yield Source(file.name, self.format, self.name)
-
-    @contextmanager
-    def whole(self) -> Iterator[BinaryIO]:
-        """Yield a file of its decompressed bytes in which one can go back and forth."""
-        with tempfile.TemporaryDirectory(prefix="shareboost-") as folder:
-            copy = Path(folder) / "table"
-            with self.open("copying") as stream, copy.open("wb") as file:
-                shutil.copyfileobj(stream, file, 1 << 20)
-            with copy.open("rb") as again:
-                yield again
-
-    @contextmanager
-    def seekable(self) -> Iterator[BinaryIO]:
-        """Yield the file itself where it is plain, else a decompressed copy."""
-        with self._raw() as raw:
-            if raw.seekable() and _decompressed(raw) is raw:
-                yield raw
-                return
-        with self.whole() as file:
-            yield file
+                file.write(content)
+                bar.at(raw.tell() if raw.seekable() else file.tell())
+            bar.end(file.tell())
 
 
 def source_of(path: str, format_: str | None) -> Source:
@@ -182,29 +96,111 @@ def source_of(path: str, format_: str | None) -> Source:
         raise CommandError(f"--format {format_} is not known: it takes {', '.join(FORMATS)}.")
     if path == STDIN:
         return Source(path, format_ or "csv", "stdin")
-    suffixes = [suffix[1:].lower() for suffix in Path(path).suffixes]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    found = format_ or SUFFIXES.get(suffixes[-1] if suffixes else "")
-    if found is None:
+    end = next((end for end in COMPRESSED if path.lower().endswith(end)), "")
+    suffix = Path(path[: len(path) - len(end)]).suffix[1:].lower()
+    format_ = format_ or SUFFIXES.get(suffix, suffix)
+    if format_ not in FORMATS:
         raise CommandError(
             f"{path} does not tell its format by its name: say it with --format, one of "
             f"{', '.join(FORMATS)}."
         )
-    return Source(path, found, path)
+    return Source(path, format_, path)
 
 
-def _compression(raw: Any) -> str | None:
-    start = raw.peek(6)
-    return next((name for magic, name in MAGIC.items() if start.startswith(magic)), None)
-
-
-def _decompressed(raw: Any) -> Any:
-    """Return the stream of a file's own bytes."""
-    compression = _compression(raw)
-    return raw if compression is None else DECOMPRESSORS[compression](raw)
+def pyarrow_for(what: str) -> Any:
+    """Return pyarrow with its readers, or raise an error that names the extra."""
+    try:
+        for reader in ("compute", "csv", "parquet"):
+            import_module(f"pyarrow.{reader}")
+    except ImportError:
+        raise CommandError(f"{what} are read with pyarrow: {EXTRA}.") from None
+    return import_module("pyarrow")
 
 
 def _zstandard(file: Any) -> Any:
     pyarrow = pyarrow_for("Zstandard files")
     return pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
+
+
+class Matrix(NamedTuple):
+    """A matrix, perhaps sparse, with the labels of its rows and the names of its columns."""
+
+    X: Any
+    y: NDArray[Any] | None
+    names: list[str] | None
+
+
+def read_matrix(
+    source: Source, path: str, target: str | None, part: str, labelled: bool = True
+) -> Matrix:
+    """Return the matrix in a plain NPZ or svmlight file.
+
+    Parameters
+    ----------
+    source : Source
+    path : str
+    target : str, optional
+        The labels in an NPZ file, for instance ``y_train``: X is then ``X_train``. Without,
+        X and y or else those of the part.
+    part : str
+        ``train`` or ``test``.
+    labelled : bool, default=True
+        Whether labels are wanted.
+    """
+    if source.format == "svmlight":
+        if target is not None:
+            raise CommandError(f"{source.name} is svmlight, with labels first: omit --target.")
+        return _svmlight(source.name, path)
+    try:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
+            return _npz(arrays, source.name, target, part, labelled)
+    except (CommandError, MemoryError):
+        raise
+    except Exception as error:  # NumPy, zipfile and zlib raise many kinds for a damaged file
+        raise CommandError(f"{source.name} is no NPZ file that can be read: {error}.") from error
+
+
+def _npz(arrays: Any, name: str, target: str | None, part: str, labelled: bool) -> Matrix:
+    there = list(arrays)
+    if target is None:
+        end = "" if "X" in there or f"X_{part}" not in there else f"_{part}"
+        X_name, y_name = f"X{end}", f"y{end}"
+    else:
+        X_name, y_name = f"X{target[1:]}" if target.startswith("y") else "X", target
+    wanted = [X_name, y_name] if labelled else [X_name]
+    if missing := [key for key in wanted if key not in there]:
+        raise CommandError(
+            f"{name} has no array {listed(missing)}, but {listed(there)}: it takes X and y, or "
+            "X_train and y_train; --target names y."
+        )
+    X = arrays[X_name]
+    if X.ndim != 2 or X.dtype.kind not in "biuf":
+        raise CommandError(
+            f"{X_name} of {name} has shape {X.shape} and type {X.dtype}: it takes a matrix of "
+            "numbers."
+        )
+    names = [str(column) for column in arrays["names"]] if "names" in there else None
+    if names is not None and (len(names) != X.shape[1] or len(set(names)) < len(names)):
+        raise CommandError(f"names of {name} takes {X.shape[1]} different names, one per column.")
+    y = arrays[y_name] if labelled else None
+    if y is not None and y.shape != (len(X),):
+        raise CommandError(f"{y_name} of {name} has shape {y.shape}: it takes {len(X)} labels.")
+    return Matrix(X, y, names)
+
+
+def _svmlight(name: str, path: str) -> Matrix:
+    """Read a sparse file. Column i of X is the index i of the file, whether it counts from 0 or 1.
+
+    So nothing is guessed: where it counts from 1, column 0 is empty and never chosen.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        with open(path, "rb") as file:
+            X, y = load_svmlight_file(file, zero_based=True)
+    except (ValueError, UnicodeDecodeError, OverflowError) as error:
+        raise CommandError(f"{name} is no svmlight file: {error}.") from None
+    if not X.shape[0] or not X.shape[1]:
+        raise CommandError(f"{name} is empty: svmlight takes a label and values per row.")
+    whole = y.astype(np.int64)
+    return Matrix(X, whole if np.array_equal(whole, y) else y, None)

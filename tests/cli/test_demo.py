@@ -1,10 +1,10 @@
 import re
 
-from shareboost import demo
+from shareboost.cli.demo import train_on_digits
 
 
 def test_the_demo_prints_a_line_a_round_and_a_summary(capsys):
-    demo.main(n_features=6)
+    train_on_digits(6)
     lines = capsys.readouterr().out.splitlines()
     rounds = [line for line in lines if re.match(r"\s+\d+  pixel_\d_\d", line)]
     assert len(rounds) == 6

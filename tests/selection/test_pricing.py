@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from shareboost import ShareBoostClassifier
 from shareboost.path import StopReason
 from shareboost.pools import Columns, Groups, Pieces, Products, Stumps
-from shareboost.selection.pricing import FREE, Terms
+from shareboost.selection.pricing import FREE, Pricing
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 
@@ -69,7 +69,7 @@ def test_a_sensor_is_paid_for_once(problem):
 def test_what_is_paid_for_is_preferred_but_not_at_any_price():
     prices = np.array([2.0, 4.0])
     needs = sp.csr_array(np.array([[1, 0], [1, 0], [0, 1], [1, 1]], dtype=float))
-    terms = Terms(prices, needs)
+    terms = Pricing(prices, needs)
     assert terms.forbidden.size == 0
     assert terms.costs(()).tolist() == [2, 2, 4, 6]
     assert terms.costs((0,)).tolist() == [0, 0, 4, 4]
@@ -82,7 +82,7 @@ def test_what_is_paid_for_is_preferred_but_not_at_any_price():
         rest = [chosen[:i] + chosen[i + 1 :] for i in range(len(chosen))]
         alone = [terms.costs(r)[atom] for r, atom in zip(rest, chosen, strict=True)]
         assert terms.freed(chosen).tolist() == alone
-    owned = Terms(prices, needs, owned=(0,))
+    owned = Pricing(prices, needs, owned=(0,))
     assert owned.freed((0, 2, 3)).tolist() == [0, 0, 0]
     assert owned.freed((0, 1, 2)).tolist() == [0, 0, 4]
     assert owned.costs(()).tolist() == [0, 0, 4, 4]
@@ -96,7 +96,9 @@ def test_the_unit_of_prices_does_not_matter(unit):
     allowed = np.array([True, True, False, True, True])
     for items in (needs, None):
         plain, priced = (
-            Terms(u * np.resize(prices, 5 if items is None else 3), items, owned=(1,), budget=9 * u)
+            Pricing(
+                u * np.resize(prices, 5 if items is None else 3), items, owned=(1,), budget=9 * u
+            )
             for u in (1.0, unit)
         )
         for chosen in ((), (0,), (2,), (0, 2), (0, 2, 4)):
@@ -115,7 +117,9 @@ def test_terms_equal_what_sets_of_items_say(seed, shared):
     prices = rng.integers(1, 5, size=needs.shape[1]) / 4
     owned = tuple(rng.choice(6, rng.integers(3), replace=False).tolist())
     budget = rng.integers(1, 12) / 4
-    terms = Terms(prices, sp.csr_array(needs.astype(float)) if shared else None, (), owned, budget)
+    terms = Pricing(
+        prices, sp.csr_array(needs.astype(float)) if shared else None, (), owned, budget
+    )
 
     def cost(atoms):
         return prices[needs[[*owned, *atoms]].any(axis=0) & ~needs[list(owned)].any(axis=0)].sum()

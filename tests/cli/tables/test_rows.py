@@ -5,9 +5,8 @@ import pytest
 
 from shareboost.cli.errors import CommandError
 from shareboost.cli.tables import columnar
+from shareboost.cli.tables.rows import Asked, read_training
 from shareboost.cli.tables.sources import source_of
-from shareboost.cli.tables.survey import TextChoice
-from shareboost.cli.tables.training import Asked, read_training
 
 
 @pytest.fixture
@@ -15,8 +14,7 @@ def read(tmp_path):
     def read(content, **asked):
         path = tmp_path / "table.csv"
         path.write_text(content)
-        given = {"target": "y", "text": TextChoice()} | asked
-        return read_training(source_of(str(path), None), Asked(**given))
+        return read_training(source_of(str(path), None), Asked("y", **asked))
 
     return read
 
@@ -55,7 +53,7 @@ def test_text_that_comes_late_is_text_from_the_start(read, small_blocks):
     rows = "".join(f"{k % 3},{k},{k % 2}\n" for k in range(60)) + "x,1,0\n"
     with pytest.raises(CommandError, match="'a'"):
         read("a,b,y\n" + rows)
-    found = read("a,b,y\n" + rows, text=TextChoice(True))
+    found = read("a,b,y\n" + rows, levels=50)
     assert list(found.inputs.names) == ["a=0", "a=1", "a=2", "a=x", "b"]
     assert found.X[:4].tolist() == [
         [1, 0, 0, 0, 0],
@@ -67,14 +65,14 @@ def test_text_that_comes_late_is_text_from_the_start(read, small_blocks):
 
 
 def test_an_empty_text_is_none_of_the_texts(read):
-    found = read("a,y\nred,0\n,1\n", text=TextChoice(True))
+    found = read("a,y\nred,0\n,1\n", levels=50)
     assert list(found.inputs.names) == ["a=red"]
     assert found.X.ravel().tolist() == [1, 0]
 
 
 def test_names_that_texts_would_make_twice_are_refused(read):
     with pytest.raises(CommandError, match="'a=red'"):
-        read("a,a=red,y\nred,1,0\nblue,2,1\n", text=TextChoice(True))
+        read("a,a=red,y\nred,1,0\nblue,2,1\n", levels=50)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +106,7 @@ def test_held_out_rows_are_a_share_of_every_class_and_none_is_lost(read, small_b
 
 
 def test_quoted_values_may_hold_separators_and_line_breaks(read):
-    found = read('a,"b,c",y\n1,"red\nwine",u\n2,"x,y",v\n', text=TextChoice(True))
+    found = read('a,"b,c",y\n1,"red\nwine",u\n2,"x,y",v\n', levels=50)
     assert list(found.inputs.names) == ["a", "b,c=red\nwine", "b,c=x,y"]
     assert found.X.tolist() == [[1, 1, 0], [2, 0, 1]]
 

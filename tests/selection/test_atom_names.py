@@ -7,7 +7,7 @@ import pytest
 from shareboost import ShareBoostClassifier
 from shareboost.path import StopReason
 from shareboost.pools import Stumps
-from shareboost.selection.constraints import Lookup
+from shareboost.selection.constraints import AtomNames
 
 GROUPS = np.array(["b", "a", "b", "c", "a", "c", "c", "b", "a", "c", "a", "b"])
 
@@ -115,7 +115,7 @@ def test_a_pool_is_asked_once_however_many_features_are_named(monkeypatch):
     reads, features = pool.reads, pool.features
     monkeypatch.setattr(pool, "reads", lambda n: asked.append("reads") or reads(n))
     monkeypatch.setattr(pool, "features", lambda atoms: asked.append("features") or features(atoms))
-    lookup = Lookup(pool, names, {})
+    lookup = AtomNames(pool, names, {})
     assert lookup.owned(stumps) == list(range(0, pool.n_atoms_, 7))
     excluded = lookup.forbidden(["c3", "c1", "c7", "c1"])
     assert excluded == [29 * j + i for j in (3, 1, 7) for i in range(29)]
@@ -125,4 +125,4 @@ def test_a_pool_is_asked_once_however_many_features_are_named(monkeypatch):
 def test_a_pool_without_atoms_has_no_name_to_offer():
     pool = Stumps().fit(np.ones((5, 2)))
     with pytest.raises(ValueError, match=r"include names the column 'a'.*gives them\."):
-        Lookup(pool, ["a", "b"], {}).owned(["a"])
+        AtomNames(pool, ["a", "b"], {}).owned(["a"])

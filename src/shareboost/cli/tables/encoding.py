@@ -1,0 +1,202 @@
+"""From the numbers and texts of a table to the columns of X and the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...io.model_file import Levels, level_name
+from ..errors import CommandError, listed, say
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The columns of X.
+
+    Attributes
+    ----------
+    names : sequence of str
+        Their names, that of the table's column or, for one of text, ``column=level``.
+    levels : list, optional
+        For each column of X, the column of text and the text that it is 1 for, or None.
+    """
+
+    names: Sequence[str]
+    levels: Levels | None = None
+
+    @classmethod
+    def of_table(cls, columns: dict[str, list[str] | None]) -> Inputs:
+        """Return those of a table's columns, each with the texts that it holds, or None."""
+        levels: Levels = []
+        names = []
+        for column, texts in columns.items():
+            levels += [None] if texts is None else [(column, text) for text in texts]
+            names += [column] if texts is None else [level_name(column, text) for text in texts]
+        if len(set(names)) < len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise CommandError(f"Columns of text would make columns of one name: {listed(twice)}.")
+        return cls(names, levels if any(levels) else None)
+
+    @classmethod
+    def of_model(cls, clf: Any) -> Inputs:
+        """Return those of a fitted classifier."""
+        return cls(list(clf.path_.input_names), getattr(clf, "levels_in_", None))
+
+    def columns(self, used: Iterable[int] | None = None) -> dict[str, dict[str | None, int]]:
+        """Return the table's columns that some columns of X, or all, are made from.
+
+        For each, its texts, or None for a number, and which of the columns of X each makes.
+        """
+        columns: dict[str, dict[str | None, int]] = {}
+        for i, j in enumerate(range(len(self.names)) if used is None else used):
+            pair = self.levels[j] if self.levels else None
+            column, text = (self.names[j], None) if pair is None else pair
+            columns.setdefault(column, {})[text] = i
+        return columns
+
+
+def columns_with_gaps(X: Any, inputs: Inputs | None) -> list[str]:
+    """Return the names of the columns of X, dense or sparse, that have missing values."""
+    sparse = hasattr(X, "indptr")
+    values = X.data if sparse else X
+    if values.dtype.kind != "f" or not np.isnan(values.sum()):
+        return []
+    missing = np.isnan(values)
+    columns = np.unique(X.indices[missing]) if sparse else np.flatnonzero(missing.any(axis=0))
+    return [f"x{j}" if inputs is None else inputs.names[j] for j in columns.tolist()]
+
+
+def check_columns(needed: Iterable[str], there: Container[str], name: str) -> None:
+    """Raise where a table has not all columns that are needed."""
+    if missing := [column for column in needed if column not in there]:
+        raise CommandError(
+            f"{name} has not all columns that the model reads: {listed(missing, 20)} "
+            f"{'is' if len(missing) == 1 else 'are'} missing."
+        )
+
+
+class Encoder:
+    """Makes rows of X from blocks of a table.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    used : list of int, optional
+        The columns of X that are made, in that order, and no others. None: all of them.
+    there : container of str
+        The columns of the table.
+    name : str
+        Of the table.
+    """
+
+    def __init__(self, inputs: Inputs, used: list[int] | None, there: Container[str], name: str):
+        self._columns, self._name = inputs.columns(used), name
+        self.n_columns = sum(map(len, self._columns.values()))
+        self.numbers = [column for column, made in self._columns.items() if None in made]
+        self.texts = [column for column, made in self._columns.items() if None not in made]
+        check_columns([*self.numbers, *self.texts], there, name)
+        self._known = inputs.columns()
+        self._unknown: dict[str, tuple[int, str]] = {}  # rows, and a text
+
+    def rows(self, batch: Any) -> NDArray[np.float64]:
+        """Return the rows of X of a block, (n, columns that are made)."""
+        X = np.zeros((batch.num_rows, self.n_columns))
+        for column, made in self._columns.items():
+            values = batch.column(column)
+            if None in made:
+                X[:, made[None]] = values.to_numpy(zero_copy_only=False)
+                continue
+            texts, codes = distinct([values.fill_null("").dictionary_encode()])
+            columns = np.array([made.get(text, -1) for text in texts], dtype=np.intp)[codes]
+            rows = np.flatnonzero(columns >= 0)
+            X[rows, columns[rows]] = 1.0
+            known = self._known[column]
+            if unknown := [k for k, text in enumerate(texts) if text and text not in known]:
+                count, text = self._unknown.get(column, (0, texts[unknown[0]]))
+                self._unknown[column] = count + int(np.isin(codes, unknown).sum()), text
+        return X
+
+    def tell_unknown(self) -> None:
+        """Say which columns held texts that there is no column of X for."""
+        for column, (count, text) in self._unknown.items():
+            say(
+                f"Warning: column {column!r} of {self._name} has {count} rows with texts that the "
+                f"model does not know, {text!r} for one: they count as none of those it knows."
+            )
+
+
+def distinct(blocks: list[Any]) -> tuple[list[str], NDArray[Any]]:
+    """Return the different texts of dictionary-encoded blocks, and each row's place among them."""
+    arrow: Any = import_module("pyarrow")
+    column = arrow.chunked_array(blocks).unify_dictionaries()
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
+    return column.chunk(0).dictionary.to_pylist(), codes
+
+
+def labels_of(texts: Sequence[str], target: str, name: str) -> NDArray[Any]:
+    """Return texts as labels: integers where all are whole numbers, else as they are."""
+    check_labels(texts, target, name)
+    whole = [_whole(text) for text in texts]
+    if all(text is not None for text in whole):
+        return np.array([int(text or "") for text in whole])
+    numbers = [number_of(text) for text in texts]
+    fraction = next((n for n in numbers if n is not None and not n.is_integer()), None)
+    if fraction is not None and None not in numbers:
+        raise CommandError(
+            f"The target {target!r} holds numbers that are not whole, for instance {fraction}: a "
+            "classifier takes labels of classes."
+        )
+    return np.array(texts, dtype=object)
+
+
+def labels_among(
+    texts: Sequence[str], classes: NDArray[Any], target: str, name: str
+) -> NDArray[Any]:
+    """Return texts as those labels of a trained model that they stand for."""
+    check_labels(texts, target, name, least=1)
+    known = {_text_of(label): label for label in classes}
+    if unknown := [text for text in map(_text_of, texts) if text not in known]:
+        raise CommandError(
+            f"The target {target!r} of {name} has labels that the training had not: "
+            f"{listed(unknown)}."
+        )
+    return np.array([known[_text_of(text)] for text in texts], dtype=classes.dtype)
+
+
+def check_labels(texts: Sequence[str], target: str, name: str, least: int = 2) -> None:
+    """Raise where the target is no column of labels of so many classes."""
+    if "" in texts:
+        raise CommandError(f"The target {target!r} of {name} has rows without a label.")
+    if len(texts) < least:
+        told = f"one class alone, {texts[0]!r}" if texts else "no rows"
+        raise CommandError(
+            f"The target {target!r} of {name} has {told}: a classifier takes at least 2 classes."
+        )
+
+
+def _text_of(label: Any) -> str:
+    return _whole(str(label)) or str(label)
+
+
+def _whole(text: str) -> str | None:
+    """Return a whole number of up to 15 digits in its plain form, None for another text."""
+    number = number_of(text)
+    if number is None or not number.is_integer() or abs(number) >= 1e15:
+        return None
+    # Codes such as 007 are texts.
+    if text.lstrip("+-").startswith("0") and text.lstrip("+-").partition(".")[0] != "0":
+        return None
+    return str(int(number))
+
+
+def number_of(text: str) -> float | None:
+    """Return the number that a text is, or None."""
+    try:
+        return None if "_" in text or text.strip() != text else float(text)
+    except ValueError:
+        return None
