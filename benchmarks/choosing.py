@@ -378,7 +378,8 @@ def given_up(cells, name, data):
     """What a table says of a cell that is not there."""
     if (name, data) not in cells:
         return "not run"
-    return f"not run: more than {cells[name, data]['more than minutes']:g} minutes"
+    minutes = cells[name, data]["more than minutes"]
+    return f"not run: more than {minutes:g} minute{'s' * (minutes != 1)}"
 
 
 def table(cells, key, factor, digits, datas, fixed=False):
