@@ -65,12 +65,12 @@ class Pool(BaseEstimator, ABC):
         The floating type of the columns.
     sums_dtype_ : numpy.dtype
         That of the sums over the rows of a block.
-    edges_ : array of shape (n_atoms_ + 1,) or None
+    edges_ : array of shape ``(n_atoms_ + 1,)`` or None
         Where the columns of each atom start among those of all. None: each atom has one.
-    usable_ : array of shape (n_atoms_,) or None
+    usable_ : array of shape ``(n_atoms_,)`` or None
         Which atoms may be chosen; None for all. With an intercept, constant atoms may not;
         without one, only atoms that are zero everywhere.
-    divisors_ : array of shape (n_atoms_,) or None
+    divisors_ : array of shape ``(n_atoms_,)`` or None
         What the score of each atom is divided by; None for 1.
     """
 
@@ -151,7 +151,7 @@ class Pool(BaseEstimator, ABC):
         """Return the given atoms as plain arrays, apart from the pool."""
 
     def reads(self, n_columns_in: int) -> sp.csr_array | None:
-        """Return which of X's columns each atom reads, (n_atoms_, n_columns_in); None for all."""
+        """Return which columns of X each atom reads, as booleans by atom and column; None for all."""
         return self.features(np.arange(self.n_atoms_)).reads(n_columns_in)
 
     def starts(self, part: slice) -> NDArray[np.intp]:
