@@ -151,7 +151,7 @@ class Pool(BaseEstimator, ABC):
         """Return the given atoms as plain arrays, apart from the pool."""
 
     def reads(self, n_columns_in: int) -> sp.csr_array | None:
-        """Return which columns of X each atom reads, as booleans by atom and column; None for all."""
+        """Return which columns of X each atom reads, by atom and column; None for all."""
         return self.features(np.arange(self.n_atoms_)).reads(n_columns_in)
 
     def starts(self, part: slice) -> NDArray[np.intp]:
