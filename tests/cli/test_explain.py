@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from shareboost import ShareBoostClassifier, load_model
+from shareboost.rivals import OneVsRestGreedyClassifier
 
 HEAD = re.compile(r"Row (\d+): (.*), score (.*)")
 
@@ -49,6 +50,18 @@ def test_it_tells_what_python_tells(run, model, folder, rows):
             assert value == rows.loc[row, name]
             assert size == pytest.approx(own[name], rel=1e-3)
         assert float(lines["intercept"][1]) == pytest.approx(intercepts[q], rel=1e-3)
+
+
+@pytest.mark.parametrize("kind", ["rival", "reduced"])
+def test_rivals_and_reduced_classifiers_are_explained_too(kind, run, iris_frame, rows, tmp_path):
+    clf = OneVsRestGreedyClassifier(2) if kind == "rival" else ShareBoostClassifier(2)
+    clf.fit(rows, iris_frame["species"])
+    clf = clf if kind == "rival" else clf.reduced()
+    clf.save(tmp_path / "model.json")
+    iris_frame.to_csv(tmp_path / "rows.csv", index=False)
+    found = list(told(run("explain", tmp_path / "model.json", "--data", tmp_path / "rows.csv")))
+    scores = clf.decision_function(rows)[:5].max(axis=1)
+    assert [score for *_, score, _ in found] == pytest.approx(scores.tolist(), rel=1e-3)
 
 
 def test_the_first_five_rows_are_told_of_unless_others_are_asked_for(run, model, rows, tmp_path):

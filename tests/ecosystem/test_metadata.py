@@ -119,7 +119,7 @@ def test_a_notebook_shows_the_pool_and_the_chosen_features(named):
 
 def visible(clf):
     """Return the text of an estimator's page in a notebook."""
-    page = clf._repr_mimebundle_()["text/html"]
+    page = clf._repr_html_()
     diagram = page[page.index('<div class="sk-container"') : page.index("<script>")]
     return " ".join(html.unescape(re.sub("<[^>]+>", " ", diagram)).split())
 
