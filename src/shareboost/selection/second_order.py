@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import cast, to_float64
+from ..arrays import to_float64
 from ..rows import Rows, may_overflow
 from ..shard import Block, Shard
 
@@ -218,7 +218,8 @@ def weighted_products(
     backend, pool, k = shard.backend, shard.pool, shard.n_classes
     scales = [pool.scales(atom) for atom in atoms]
     widths = np.array([of_atom.size for of_atom in scales])
-    first = np.repeat(np.cumsum(widths) - widths, widths)  # column of the atom of each candidate
+    stops = np.cumsum(widths)
+    first = np.repeat(stops - widths, widths)  # column of the atom of each candidate
     last = first + np.repeat(widths, widths) - 1
     partners = [backend.asarray(np.minimum(first + i, last)) for i in range(1, widths.max())]
     middles = backend.asarray(centers)[:, None]
@@ -227,8 +228,10 @@ def weighted_products(
     @may_overflow
     def part(block: Block) -> tuple[Any, Any, Any]:
         chosen = block.columns[:n_columns]
-        found = [to_float64(_columns(shard, block, atom)) for atom in atoms]
-        candidates = cast((backend.xp.concatenate(found) - middles) / divisors, pool.dtype_)
+        candidates = backend.zeros((int(widths.sum()), len(block.y)), pool.dtype_)
+        for atom, start, stop in zip(atoms, stops - widths, stops, strict=True):  # few at a time
+            of_atom = to_float64(_columns(shard, block, atom))
+            candidates[start:stop] = (of_atom - middles[start:stop]) / divisors[start:stop]
         block.candidates = {a: c for a, c in block.candidates.items() if a in set(atoms)}
         slopes = backend.correlated(block.residual, candidates)
         curvatures = shard.loss.curvatures(block.residual, block.y, block.weight)
@@ -244,7 +247,7 @@ def weighted_products(
                 sizes = len(some), n_columns, len(others)
                 products[start : start + step, :, columns] = (weighted @ others.T).reshape(sizes)
         squares = [curvatures @ (candidates * candidates[i]).T for i in partners]
-        candidates = candidates * (candidates[backend.asarray(first)] if partners else candidates)
+        candidates *= candidates[backend.asarray(first)] if partners else candidates
         squares.insert(0, curvatures @ candidates.T)
         return products, backend.xp.stack(squares, -1), slopes
 
