@@ -37,8 +37,9 @@ def inner_products(left: Sequence[Array], right: Sequence[Array]) -> tuple[Array
 
 def cast(array: Array, dtype: np.dtype[Any]) -> Array:
     """Return the array in that NumPy type, itself where it has it."""
-    xp = namespace(array)
-    return xp.asarray(array, dtype=getattr(xp, dtype.name))
+    if isinstance(array, (np.ndarray, np.generic)):
+        return np.asarray(array, dtype=dtype)
+    return array.to(getattr(namespace(array), dtype.name))
 
 
 def to_float64(array: Array) -> Array:
