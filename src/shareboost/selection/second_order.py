@@ -149,9 +149,10 @@ class SecondOrder:
     def _unpenalised(self) -> tuple[Array, Array]:
         """What explains the candidates without a penalty, (k or 1, columns, n), in two ways.
 
-        The first leaves out directions in which the chosen columns are nothing but rounding, as
-        those of a piece often are: a candidate's part in them would seem large. The second leaves
-        out all in which they are small, whose terms say nothing of the rounding of what is left.
+        The first leaves out directions in which the chosen columns differ from zero by rounding
+        alone, as those of a piece often do: there a candidate would seem to have a large part. The
+        second also leaves out directions in which they are small. It tells how well the remainder
+        is known, and the large weights in such directions would make any remainder look unsure.
         """
         least = max(10.0 * np.finfo(np.float64).eps * self.ridge.size, (100.0 * self.rounding) ** 2)
         sizes = np.sqrt(np.einsum("qcc->qc", self.chosen))

@@ -54,7 +54,7 @@ class Hinges(Primitive):
         return np.maximum(np.where(self.below, -above, above), 0.0)
 
     def code_bytes(self, step: Step) -> CodeBytes:
-        return CodeBytes(97, 118, 8, 30)
+        return CodeBytes(113, 184, 12, 21)
 
     def calls(self) -> list[Call]:
         fields = {
