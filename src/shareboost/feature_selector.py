@@ -174,7 +174,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
     def _read(self, X: Any, features: Features) -> tuple[Features, Any]:
         """Return features and the checked rows that they read.
 
-        The columns of a frame that has not just those of the fit are found by their names; these
+        The columns of a frame that has others than those of the fit are found by their names; these
         rows have those columns alone that the features read.
         """
         check_is_fitted(self)

@@ -73,7 +73,9 @@ def path_from_plain(
     finished = fields.flag("finished")
     if not fields.flag("whole"):
         if len(rounds) != 1 or finished or rounds[0].plain or fields["weights"] is not None:
-            raise ModelFormatError("path is not whole, and has not just one round without weights")
+            raise ModelFormatError(
+                "path is not whole, and does not have just one round without weights"
+            )
         return PathOfOne(start=rounds[0], rounds=rounds, **about)
     if len(rounds) < 1 + 2 * finished:
         raise ModelFormatError("path is finished, and has no round")
@@ -144,7 +146,7 @@ def _rounds_from_plain(
     has_plain = fields.flags("has_plain", n)
     n_main = n - int(has_plain.sum())
     if n_main < 1 or has_plain[n_main:].any():
-        raise ModelFormatError("path.rounds has not as many rounds as has_plain asks for")
+        raise ModelFormatError("path.rounds does not have as many rounds as has_plain asks for")
     numbers = {
         key: fields.floats(key, (n,), finite=key in FINITE).tolist() for key in (*FINITE, *OPEN)
     }
@@ -247,7 +249,9 @@ def _with_weights(
     needed = [intercept + sum(widths[atom] for atom in round_.atoms) for round_ in rounds]
     n_columns = fields.integers("n_columns", len(with_plain(rounds)), 0, flat.size // n_classes)
     if n_columns[: len(rounds)].tolist() != needed or n_classes * n_columns.sum() != flat.size:
-        raise ModelFormatError("path.weights has not as many weights as the rounds have columns")
+        raise ModelFormatError(
+            "path.weights does not have as many weights as the rounds have columns"
+        )
     stops = np.concatenate([[0], np.cumsum(n_classes * n_columns)]).tolist()
     every = [flat[start:stop].reshape(n_classes, -1) for start, stop in pairwise(stops)]
     beside = iter(every[len(rounds) :])

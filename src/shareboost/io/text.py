@@ -143,7 +143,7 @@ def array_from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) 
         or any(asked not in (None, length) for length, asked in zip(lengths, shape, strict=True))
     ):
         takes = ", ".join("any" if length is None else str(length) for length in shape)
-        raise ModelFormatError(f"{name} has not the shape ({takes}) that it takes")
+        raise ModelFormatError(f"{name} does not have the shape ({takes}) that it takes")
     n_bytes = math.prod(lengths) * dtype.itemsize
     # An array without any number has lengths too, which NumPy multiplies.
     if not n_bytes and math.prod(n or 1 for n in lengths) * dtype.itemsize > LARGEST_FILE:

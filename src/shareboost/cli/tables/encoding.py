@@ -72,10 +72,10 @@ def columns_with_gaps(X: Any, inputs: Inputs | None) -> list[str]:
 
 
 def check_columns(needed: Iterable[str], there: Container[str], name: str) -> None:
-    """Raise where a table has not all columns that are needed."""
+    """Raise where a table lacks columns that are needed."""
     if missing := [column for column in needed if column not in there]:
         raise CommandError(
-            f"{name} has not all columns that the model reads: {listed(missing, 20)} "
+            f"{name} lacks columns that the model reads: {listed(missing, 20)} "
             f"{'is' if len(missing) == 1 else 'are'} missing."
         )
 
