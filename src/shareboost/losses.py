@@ -28,13 +28,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .arrays import Scalar, namespace
 from .inputs import backend_module
+
+if TYPE_CHECKING:
+    from .backends import Backend
+    from .shard import Block
 
 Floats = Any  # NDArray[np.floating], or a tensor of a torch device
 Labels = NDArray[np.intp]
@@ -52,6 +56,17 @@ class Loss(ABC):
     @abstractmethod
     def value_and_residual(self, scores: Floats, y: Labels, weight: Floats) -> Scalar:
         """Return the total loss; ``scores`` is overwritten with the residual."""
+
+    def evaluate(
+        self, backend: Backend, W: Floats, block: Block, n_columns: int
+    ) -> tuple[Scalar, Floats]:
+        """Return the total loss of a block at W, and its gradient in the first columns.
+
+        Writes the residual to the block.
+        """
+        backend.product(W, block.columns[: W.shape[1]], block.residual)
+        value = self.value_and_residual(block.residual, block.y, block.weight)
+        return value, backend.correlated(block.residual, block.columns[:n_columns])
 
     @abstractmethod
     def curvature_product(
@@ -115,17 +130,26 @@ class LogisticLoss(_Logistic):
         residual of a confident example is rounded away: both are sums of positive
         terms in any precision.
         """
-        xp, softmax = namespace(scores), _softmax_of(scores)
-        if (found := softmax.at_once(scores, y, weight, self.margin)) is not None:
-            return found
-        own, rest, total = (xp.empty_like(weight) for _ in range(3))
-        # Taking the margin off the true class equals adding it to all the others.
-        softmax.lead(scores, y, self.margin, own)  # own <= 0
-        with np.errstate(under="ignore"):
-            xp.exp(scores, out=scores)
-            softmax.residual_of(scores, y, weight, rest, total)
-            losses = xp.where(own == 0.0, xp.log1p(rest), xp.log(total) - own)
-        return _weighted(losses, weight)
+        if not isinstance(scores, np.ndarray):
+            kernels = backend_module(scores, "kernels")
+            return kernels.value_and_residual(scores, y, weight, self.margin)
+        from .kernels.logistic import BITS, value_and_residual
+
+        return value_and_residual(scores, y, weight, self.margin, BITS[scores.dtype.char])
+
+    def evaluate(
+        self, backend: Backend, W: Floats, block: Block, n_columns: int
+    ) -> tuple[Scalar, Floats]:
+        """Return the loss and its gradient; NumPy's are made by one call of a kernel."""
+        if not isinstance(block.residual, np.ndarray):
+            return super().evaluate(backend, W, block, n_columns)
+        from .kernels.logistic import BITS, evaluate
+
+        residual, columns = block.residual, block.columns
+        gradient = np.zeros((len(W), n_columns), dtype=residual.dtype)
+        bits = BITS[residual.dtype.char]
+        value = evaluate(W, columns, block.y, block.weight, self.margin, bits, residual, gradient)
+        return value, gradient
 
     @staticmethod
     def rho(residual: Floats, y: Labels, weight: Floats) -> Floats:
@@ -171,7 +195,7 @@ class BinaryLogisticLoss(_Logistic):
             losses = np.maximum(short, 0.0) + np.log1p(small)
             rho = np.where(short > 0.0, 1.0, small) / (1.0 + small)
             np.multiply(-sign, weight * rho, out=scores[0])
-        return _weighted(losses, weight)
+        return np.dot(losses.astype(np.float64), weight)
 
     def curvature_product(
         self, residual: Floats, y: Labels, weight: Floats, direction: Floats
@@ -183,19 +207,3 @@ class BinaryLogisticLoss(_Logistic):
         """
         rho = np.abs(residual) / weight
         return weight * rho * (1.0 - rho) * direction
-
-
-def _softmax_of(scores: Floats) -> Any:
-    """Return the module of the steps that run where the scores are."""
-    if not isinstance(scores, np.ndarray):
-        return backend_module(scores, "kernels")
-    from .kernels import softmax
-
-    return softmax
-
-
-def _weighted(losses: Floats, weight: Floats) -> Scalar:
-    """Return the weighted sum of the losses, in float64."""
-    if isinstance(losses, np.ndarray):
-        return np.dot(losses.astype(np.float64), weight)
-    return losses.double() @ weight.double()

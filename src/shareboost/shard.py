@@ -222,9 +222,7 @@ class Shard:
 
         @may_overflow
         def part(block: Block) -> tuple[Scalar, Array]:
-            backend.product(weights, block.columns[: W.shape[1]], block.residual)
-            value = loss.value_and_residual(block.residual, block.y, block.weight)
-            return value, self._correlated(block, 0, n_columns)
+            return loss.evaluate(backend, weights, block, n_columns)
 
         value, gradient = self.total(part)
         return value, gradient

@@ -40,29 +40,25 @@ def _kernels(device: int) -> ModuleType | None:
     return triton_kernels
 
 
-def at_once(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor | None:
-    """Return the loss, scores overwritten with the residual, by one kernel; None without one."""
-    if len(scores) > MOST_CLASSES or (kernels := fused(scores)) is None:
-        return None
-    return kernels.softmax_residual(scores, y, weight, margin)
-
-
-def lead(scores: Tensor, y: Tensor, margin: float, own: Tensor) -> None:
-    """Take the margin off the true class, then the largest score off all; write the true one's."""
+def value_and_residual(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor:
+    """Return the loss of ``LogisticLoss``; scores, (k, n), are overwritten with the residual."""
+    if len(scores) <= MOST_CLASSES and (kernels := fused(scores)) is not None:
+        return kernels.softmax_residual(scores, y, weight, margin)
     true = y[None]
+    # Taking the margin off the true class equals adding it to all the others.
     scores.scatter_add_(0, true, scores.new_full((), -margin).expand(1, len(y)))
     scores -= torch.amax(scores, dim=0)
-    torch.gather(scores, 0, true, out=own[None])
-
-
-def residual_of(exps: Tensor, y: Tensor, weight: Tensor, rest: Tensor, total: Tensor) -> None:
-    """Overwrite the exponentials of what ``lead`` left with the residual."""
-    true = y[None]
-    torch.sum(exps.scatter(0, true, 0.0), dim=0, out=rest)
-    torch.add(rest, torch.gather(exps, 0, true)[0], out=total)
+    own = torch.gather(scores, 0, true)[0]  # at most 0
+    scores.exp_()
+    # The true class is kept apart, so that neither the loss nor the residual of a confident
+    # example is rounded away.
+    rest = scores.scatter(0, true, 0.0).sum(dim=0)
+    total = rest + torch.gather(scores, 0, true)[0]
     share = weight / total
-    exps *= share
-    exps.scatter_(0, true, -(rest * share)[None])
+    scores *= share
+    scores.scatter_(0, true, -(rest * share)[None])
+    losses = torch.where(own == 0.0, rest.log1p(), total.log() - own)
+    return losses.double() @ weight.double()
 
 
 def pixels(
