@@ -9,6 +9,7 @@ from shareboost.kernels.templates import (
     masked_maxima,
     quantise,
     template_column,
+    template_columns,
 )
 
 
@@ -72,3 +73,25 @@ def test_moments_equal_matrix_products(n, k):
     values = codes.T.astype(float) - MIDDLE
     assert np.allclose(out[0], 2.0 + rows @ values, rtol=1e-5, atol=0.1)
     assert np.allclose(out[1], 2.0 + rows @ values**2, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("shape", "rows", "columns"), [((6, 8, 1), 2, 3), ((6, 8, 3), 2, 3), ((9, 9, 2), 9, 1)]
+)
+def test_responses_of_many_templates_equal_those_of_each_to_the_last_bit(shape, rows, columns):
+    rng = np.random.default_rng(0)
+    f, channels = 21, shape[2]
+    images = rng.normal(size=(9, *shape)).astype(np.float32)
+    images[rng.uniform(size=images.shape) < 0.5] = 0.0  # such as the paper around a digit
+    images[0] = 0.0
+    templates = rng.normal(size=(f, rows, columns, channels)).astype(np.float32)
+    down = rng.uniform(0.1, 1, (f, shape[0] - rows + 1)).astype(np.float32)
+    across = rng.uniform(0.1, 1, (f, shape[1] - columns + 1)).astype(np.float32)
+    y, x, c = np.indices((rows, columns, channels)).reshape(3, -1)
+    offsets = (y * shape[1] + x) * channels + c
+    out, truth = np.empty((9, f), np.float32), np.empty((9, f), np.float32)
+    arrays = [np.ascontiguousarray(own.reshape(f, -1).T) for own in (templates, down, across)]
+    template_columns(images, arrays[0], offsets, *arrays[1:], out)
+    for j in range(f):
+        template_column(images, templates[j], down[j], across[j], truth[:, j])
+    assert np.array_equal(out, truth)

@@ -5,6 +5,7 @@ import scipy.sparse as sp
 from shareboost import ShareBoostClassifier
 from shareboost.pools import Templates
 from shareboost.pools.patches import gaussians, random_patches
+from shareboost.pools.templates import MANY_TEMPLATES
 
 
 def bars(n=400, seed=0, channels=1):
@@ -100,6 +101,16 @@ def test_training_and_prediction_compute_the_same_numbers():
     alone = np.vstack([clf.transform(X[i : i + 1]) for i in range(50)])
     assert np.array_equal(together[:50], alone)
     assert np.array_equal(clf.transform(sp.csr_array(X)), together)
+
+
+def test_many_features_together_equal_each_alone_to_the_last_bit():
+    X, _ = bars()
+    pool = Templates(40, image_shape=(12, 10), patch_size=[3, 4], masks=1).fit(X)
+    atoms = np.random.default_rng(0).permutation(np.repeat(np.arange(80), 2))
+    assert atoms.size >= 2 * MANY_TEMPLATES
+    together = pool.features(atoms).columns(X)
+    for place, atom in enumerate(atoms):
+        assert np.array_equal(together[:, place], pool.features([atom]).columns(X)[:, 0])
 
 
 def test_the_brightness_of_images_does_not_matter():

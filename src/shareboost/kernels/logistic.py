@@ -1,7 +1,7 @@
 """The logistic loss of all classes, its residual and its gradient, for a block of examples.
 
-One call does it all, so that threads that share the blocks seldom wait for Python's lock. Shapes are
-those of ``losses``.
+One call does it all, so that threads that share the blocks seldom wait for Python's lock. Shapes
+are those of ``losses``.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def residual_of(
 
 @compiled(fastmath={"contract"})
 def exponential(x: Array, exponents: Array) -> None:
-    """Overwrite x, (n,), at most 0, with its exponential, right to about one unit of its last digit.
+    """Overwrite x, (n,), at most 0, with its exponential, to about one unit of its last digit.
 
     ``e^x = 2^m e^r`` with a whole m and r between plus and minus half of ln 2. What would be below
     the least normal number is 0; NaN stays NaN. ``exponents`` are integers as wide as x.
@@ -146,7 +146,8 @@ def exponential(x: Array, exponents: Array) -> None:
 def losses(own: Array, rest: Array, total: Array, weight: Array) -> float:
     """Return the weighted sum of ``ln(total) - own``.
 
-    Where the true class leads, its exponential is 1 and ``ln(1 + rest)`` must not lose a small rest.
+    Where the true class leads, its exponential is 1, and ``ln(1 + rest)`` must not lose a small
+    rest.
     """
     loss = 0.0
     for i in range(own.size):

@@ -107,3 +107,55 @@ def template_column(images: Array, template: Array, down: Array, across: Array, 
                 largest = max(largest, across[x] * response[y * line + x * channels])
             best = max(best, down[y] * largest)
         out[i] = best
+
+
+@compiled(fastmath={"contract"})
+def template_columns(
+    images: Array, taps: Array, offsets: Array, down: Array, across: Array, out: Array
+) -> None:
+    """Write the largest masked response of each image to each of many templates of one size.
+
+    images (n, height, width, channels), float32; taps (pixels of a template, f), which are at
+    ``offsets`` from the first pixel of a place; down (places down, f) and across (places across,
+    f), the masks; out (n, f). Each response is summed in the order of the taps, and zero pixels,
+    which are left out, do not change it: it is the same, to the last bit, as that of
+    ``template_column``.
+    """
+    n, _, width, channels = images.shape
+    f = taps.shape[1]
+    response, largest = np.empty(f, dtype=np.float32), np.empty(f, dtype=np.float32)
+    listed = np.empty(offsets.size, dtype=np.intp)
+    for i in range(n):
+        pixels, best = images[i].ravel(), out[i]
+        best[:] = -np.inf
+        for y in range(down.shape[0]):
+            largest[:] = -np.inf
+            for x in range(across.shape[0]):
+                at = (y * width + x) * channels
+                n_listed = 0
+                for t in range(offsets.size):
+                    listed[n_listed] = t
+                    n_listed += pixels[at + offsets[t]] != 0
+                response[:] = 0
+                in_fours = n_listed - n_listed % 4
+                for s in range(0, in_fours, 4):
+                    t0, t1, t2, t3 = listed[s], listed[s + 1], listed[s + 2], listed[s + 3]
+                    p0, p1 = pixels[at + offsets[t0]], pixels[at + offsets[t1]]
+                    p2, p3 = pixels[at + offsets[t2]], pixels[at + offsets[t3]]
+                    w0, w1, w2, w3 = taps[t0], taps[t1], taps[t2], taps[t3]
+                    for j in range(f):
+                        response[j] = (
+                            ((response[j] + p0 * w0[j]) + p1 * w1[j]) + p2 * w2[j]
+                        ) + p3 * w3[j]
+                for s in range(in_fours, n_listed):
+                    p, w = pixels[at + offsets[listed[s]]], taps[listed[s]]
+                    for j in range(f):
+                        response[j] += p * w[j]
+                mask = across[x]
+                for j in range(f):
+                    value = mask[j] * response[j]
+                    largest[j] = value if value > largest[j] else largest[j]
+            mask = down[y]
+            for j in range(f):
+                value = mask[j] * largest[j]
+                best[j] = value if value > best[j] else best[j]

@@ -43,6 +43,9 @@ from .table import Table, Vector
 PART_ATOMS = 512
 BATCH_IMAGES = 64
 CHUNK_TEMPLATES = 256
+# From so many templates of one size on, the responses of an image are computed together. Of MNIST's
+# digits that is faster from some 40 on, of images without black pixels from some 100 on.
+MANY_TEMPLATES = 64
 # Images from which the range of every template's responses is estimated.
 SAMPLE_IMAGES = 1000
 # Where the centre of a mask may be, in pixels from the image's corner.
@@ -115,9 +118,31 @@ class TemplateFeatures(Features):
         loops = import_module(KERNELS) if is_host(out) else backend_module(out, "kernels")
         images = as_images(X, slice(None), self.image_shape, self.unit)
         column = xp.empty_like(images[:, 0, 0, 0])
-        for place, own in enumerate(zip(self.templates, self.down, self.across, strict=True)):
-            loops.template_column(images, *(beside(out, array) for array in own), column)
-            out[place] = column * self.unit
+        shapes = [template.shape for template in self.templates]
+        for shape in dict.fromkeys(shapes):
+            places = [place for place, own in enumerate(shapes) if own == shape]
+            if is_host(out) and len(places) >= MANY_TEMPLATES:
+                out[places] = self._together(images, places).T * self.unit
+                continue
+            for place in places:
+                arrays = self.templates[place], self.down[place], self.across[place]
+                loops.template_column(images, *(beside(out, array) for array in arrays), column)
+                out[place] = column * self.unit
+
+    def _together(self, images: Images, places: list[int]) -> NDArray[np.float32]:
+        """Return the responses of NumPy's images to templates of one size, (n, templates)."""
+        from ..kernels.templates import template_columns
+
+        taps, down, across = (
+            np.ascontiguousarray(np.array([own[place].ravel() for place in places]).T)
+            for own in (self.templates, self.down, self.across)
+        )
+        rows, columns, channels = self.templates[places[0]].shape
+        line = np.arange(columns * channels)
+        offsets = (np.arange(rows)[:, None] * images.shape[2] * channels + line).ravel()
+        found = np.empty((len(images), len(places)), dtype=np.float32)
+        template_columns(images, taps, offsets, down, across, found)
+        return found
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [
