@@ -133,9 +133,8 @@ class LogisticLoss(_Logistic):
         if not isinstance(scores, np.ndarray):
             kernels = backend_module(scores, "kernels")
             return kernels.value_and_residual(scores, y, weight, self.margin)
-        from .kernels.logistic import BITS, value_and_residual
-
-        return value_and_residual(scores, y, weight, self.margin, BITS[scores.dtype.char])
+        nothing: Floats = np.empty((len(scores), 0), dtype=scores.dtype)
+        return self._evaluated(nothing, scores[:0], y, weight, scores, nothing)
 
     def evaluate(
         self, backend: Backend, W: Floats, block: Block, n_columns: int
@@ -143,13 +142,25 @@ class LogisticLoss(_Logistic):
         """Return the loss and its gradient; NumPy's are made by one call of a kernel."""
         if not isinstance(block.residual, np.ndarray):
             return super().evaluate(backend, W, block, n_columns)
+        residual = block.residual
+        gradient = np.zeros((len(W), n_columns), dtype=residual.dtype)
+        value = self._evaluated(W, block.columns, block.y, block.weight, residual, gradient)
+        return value, gradient
+
+    def _evaluated(
+        self,
+        W: Floats,
+        columns: Floats,
+        y: Labels,
+        weight: Floats,
+        residual: Floats,
+        gradient: Floats,
+    ) -> float:
+        """Return the loss of NumPy's rows; write the residual, and add to the gradient."""
         from .kernels.logistic import BITS, evaluate
 
-        residual, columns = block.residual, block.columns
-        gradient = np.zeros((len(W), n_columns), dtype=residual.dtype)
         bits = BITS[residual.dtype.char]
-        value = evaluate(W, columns, block.y, block.weight, self.margin, bits, residual, gradient)
-        return value, gradient
+        return evaluate(W, columns, y, weight, self.margin, bits, residual, gradient)
 
     @staticmethod
     def rho(residual: Floats, y: Labels, weight: Floats) -> Floats:

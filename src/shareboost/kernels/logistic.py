@@ -28,7 +28,7 @@ LN_2 = (0.693359375, -2.12194440e-4), (0.6931471803691238, 1.9082149292705877e-1
 SERIES = tuple(1.0 / factorial(i) for i in range(13))  # of the exponential
 
 
-@compiled(error_model="numpy")
+@compiled(fastmath={"contract"}, error_model="numpy")
 def evaluate(
     W: Array,
     columns: Array,
@@ -42,115 +42,82 @@ def evaluate(
     """Return the total loss at W; write the residual, and add the gradient to ``gradient``.
 
     W (k, c) and columns (at least c, n), in whose type is computed; bits of ``BITS``; residual (k,
-    n); gradient (k, columns wanted).
-    """
-    residual[:] = 0
-    add_product(W, columns[: W.shape[1]], residual)
-    loss = value_and_residual(residual, y, weight, margin, bits)
-    add_product_transposed(residual, columns[: gradient.shape[1]], gradient)
-    return loss
+    n); gradient (k, columns wanted). With a W of no columns the scores are what is in ``residual``.
 
-
-@compiled(error_model="numpy")
-def value_and_residual(scores: Array, y: Array, weight: Array, margin: float, bits: Array) -> float:
-    """Return the total loss; overwrite the scores, (k, n), with the residual."""
-    n = scores.shape[1]
-    loss = 0.0
-    for start in range(0, n, CHUNK):
-        loss += residual_of(scores, y, weight, margin, bits, start, min(start + CHUNK, n))
-    return loss
-
-
-@compiled(error_model="numpy")
-def residual_of(
-    scores: Array, y: Array, weight: Array, margin: float, bits: Array, start: int, stop: int
-) -> float:
-    """Return the loss of some examples; overwrite their scores with the residual.
-
-    The true class is kept apart, so that its residual is not rounded away where it leads by far.
-    """
-    k, n = scores.shape[0], stop - start
-    kind = scores.dtype.type
-    y, weight = y[start:stop], weight[start:stop]
-    own = np.empty(n, dtype=scores.dtype)  # of the true class, at most 0
-    rest = np.zeros(n, dtype=scores.dtype)  # sum of the exponentials of all others
-    some = np.empty(n, dtype=scores.dtype)
-    largest = np.empty(n, dtype=scores.dtype)
-    exponents = np.empty(n, dtype=bits.dtype)
-    # Taking the margin off the true class equals adding it to all the others.
-    for i in range(n):
-        scores[y[i], start + i] -= kind(margin)
-        largest[i] = scores[0, start + i]
-    for q in range(1, k):
-        row = scores[q, start:stop]
-        for i in range(n):
-            largest[i] = row[i] if row[i] > largest[i] else largest[i]
-    for i in range(n):
-        own[i] = scores[y[i], start + i] - largest[i]
-    for first in range(0, k, GROUP):
-        some[:] = 0
-        for q in range(first, min(first + GROUP, k)):
-            row = scores[q, start:stop]
-            for i in range(n):
-                row[i] -= largest[i]
-            exponential(row, exponents)
-            for i in range(n):
-                some[i] += kind(0) if q == y[i] else row[i]
-        for i in range(n):
-            rest[i] += some[i]
-    share, total = some, largest
-    for i in range(n):
-        total[i] = scores[y[i], start + i] + rest[i]
-        share[i] = weight[i] / total[i]
-    for q in range(k):
-        row = scores[q, start:stop]
-        for i in range(n):
-            row[i] *= share[i]
-    for i in range(n):
-        scores[y[i], start + i] = -rest[i] * share[i]
-    return losses(own, rest, total, weight)
-
-
-@compiled(fastmath={"contract"})
-def exponential(x: Array, exponents: Array) -> None:
-    """Overwrite x, (n,), at most 0, with its exponential, to about one unit of its last digit.
-
+    The true class is kept apart, so that neither the loss nor the residual of an example is rounded
+    away where it leads by far. Exponentials are right to about one unit of their last digit:
     ``e^x = 2^m e^r`` with a whole m and r between plus and minus half of ln 2. What would be below
-    the least normal number is 0; NaN stays NaN. ``exponents`` are integers as wide as x.
+    the least normal number is 0.
     """
-    kind, c = x.dtype.type, SERIES
-    single = x.itemsize == 4
+    if W.size:
+        residual[:] = 0
+        add_product(W, columns[: W.shape[1]], residual)
+    k, n = residual.shape
+    kind, c = residual.dtype.type, SERIES
+    single = residual.itemsize == 4
     digits, bias = (23, 127) if single else (52, 1023)
     high, low = LN_2[0] if single else LN_2[1]
     least = kind((1 - bias) * high)
-    powers = exponents.view(x.dtype)
-    for i in range(x.size):
-        # A conversion rounds towards zero.
-        exponents[i] = x[i] * kind(LOG2_E) - kind(0.5) if x[i] > least else kind(0)
-    for i in range(x.size):
-        m = kind(exponents[i])
-        r = (x[i] - m * kind(high)) - m * kind(low)
-        p = kind(c[7])
-        if not single:
-            p += r * (
-                kind(c[8])
-                + r * (kind(c[9]) + r * (kind(c[10]) + r * (kind(c[11]) + r * kind(c[12]))))
-            )
-        p = kind(c[4]) + r * (kind(c[5]) + r * (kind(c[6]) + r * p))
-        p = kind(c[0]) + r * (kind(c[1]) + r * (kind(c[2]) + r * (kind(c[3]) + r * p)))
-        exponents[i] = (exponents[i] + bias) << digits
-        x[i] = kind(0) if x[i] < least else p * powers[i]
-
-
-@compiled(error_model="numpy")
-def losses(own: Array, rest: Array, total: Array, weight: Array) -> float:
-    """Return the weighted sum of ``ln(total) - own``.
-
-    Where the true class leads, its exponential is 1, and ``ln(1 + rest)`` must not lose a small
-    rest.
-    """
+    largest, own = np.empty(CHUNK, residual.dtype), np.empty(CHUNK, residual.dtype)
+    true, some = np.empty(CHUNK, residual.dtype), np.empty(CHUNK, residual.dtype)
+    rest = np.empty(CHUNK, residual.dtype)
+    exponents = np.empty(CHUNK, dtype=bits.dtype)
+    powers = exponents.view(residual.dtype)
     loss = 0.0
-    for i in range(own.size):
-        above = np.float64(rest[i]) if own[i] == 0 else np.float64(total[i]) - 1.0
-        loss += weight[i] * (np.log1p(above) - own[i])
+    for start in range(0, n, CHUNK):
+        size = min(CHUNK, n - start)
+        # Taking the margin off the true class equals adding it to all the others.
+        for i in range(size):
+            own[i] = residual[y[start + i], start + i] - kind(margin)
+            residual[y[start + i], start + i] = own[i]
+            largest[i] = residual[0, start + i]
+        for q in range(1, k):
+            row = residual[q, start : start + size]
+            for i in range(size):
+                largest[i] = row[i] if row[i] > largest[i] else largest[i]
+        for i in range(size):
+            true[i] = own[i]
+            own[i] -= largest[i]  # at most 0
+            residual[y[start + i], start + i] = -np.inf  # whose exponential is 0
+        rest[:] = 0
+        some[:] = 0
+        for q in range(k + 1):
+            row = residual[q, start : start + size] if q < k else true
+            if q % GROUP == 0 or q == k:
+                for i in range(size):
+                    rest[i] += some[i]
+                    some[i] = 0
+            for i in range(size):
+                x = row[i] - largest[i]
+                # A conversion rounds towards zero.
+                exponents[i] = x * kind(LOG2_E) - kind(0.5) if x > least else kind(0)
+            for i in range(size):
+                x, m = row[i] - largest[i], kind(exponents[i])
+                r = (x - m * kind(high)) - m * kind(low)
+                p = kind(c[7])
+                if not single:
+                    p += r * (
+                        kind(c[8])
+                        + r * (kind(c[9]) + r * (kind(c[10]) + r * (kind(c[11]) + r * kind(c[12]))))
+                    )
+                p = kind(c[4]) + r * (kind(c[5]) + r * (kind(c[6]) + r * p))
+                p = kind(c[0]) + r * (kind(c[1]) + r * (kind(c[2]) + r * (kind(c[3]) + r * p)))
+                exponents[i] = (exponents[i] + bias) << digits
+                row[i] = kind(0) if x < least else p * powers[i]
+            for i in range(size):
+                some[i] += row[i]
+        for i in range(size):
+            # ln(1 + rest), where the true class leads, must not lose a small rest.
+            above = np.float64(rest[i])
+            if own[i] < 0:
+                above += np.float64(true[i]) - 1.0
+            loss += weight[start + i] * (np.log1p(above) - own[i])
+            largest[i] = weight[start + i] / (true[i] + rest[i])
+        for q in range(k):
+            row = residual[q, start : start + size]
+            for i in range(size):
+                row[i] *= largest[i]
+        for i in range(size):
+            residual[y[start + i], start + i] = -rest[i] * largest[i]
+    add_product_transposed(residual, columns[: gradient.shape[1]], gradient)
     return loss

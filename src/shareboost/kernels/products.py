@@ -30,7 +30,7 @@ def add_product(rows: Array, data: Array, out: Array) -> None:
     k, n = rows.shape
     d = data.shape[1]
     kind = rows.dtype.type
-    nowhere = np.zeros((4, d), dtype=out.dtype)  # apart: no two rows may be one
+    nowhere = np.empty((4, d), dtype=out.dtype)  # apart: no two rows may be one
     for i in range(0, n - 7, 8):
         x0, x1, x2, x3 = data[i], data[i + 1], data[i + 2], data[i + 3]
         x4, x5, x6, x7 = data[i + 4], data[i + 5], data[i + 6], data[i + 7]
