@@ -2,36 +2,48 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from ...arrays import to_float64
+from ...arrays import Map, is_sparse, to_float64
 from ...gram import Factor, Gram
+from ...model import Model
 from ...penalties import PENALTIES
-from ...pools.features import columns_type
+from ...pools.base import Pool
+from ...pools.columns import Columns
+from ...pools.features import Features, columns_type
+from ...pools.groups import Groups
+from ...pools.pieces import Pieces
+from ...pools.products import Products
+from ...pools.stumps import Stumps
+from ...pools.templates import Templates
+from ...pools.union import Union
 from ..base import Backend
-from .memory import ADVICE, DeviceMemoryError, Memory
-from .tensors import compressed, full_precision, is_sparse, readable
+from .columns import DeviceColumns, DeviceGroups, DeviceProducts
+from .forms import SUMS, DeviceUnion, OnDevice, WrittenOut
+from .memory import ADVICE, CHUNK_EXAMPLES, DeviceMemoryError, Memory
+from .pieces import DevicePieces
+from .stumps import DeviceStumps
+from .templates import DeviceTemplates
+from .tensors import compressed, full_precision, readable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from ...arrays import Map
-    from ...model import Model
-    from ...pools.base import Pool
-    from ...pools.features import Features
-
-# Examples whose products are summed in the type of the rows; those sums are added in float64.
-# They are computed side by side: enough of them keep the whole device busy.
-CHUNK_EXAMPLES = 1024
+FORMS: dict[type[Pool], type[OnDevice]] = {
+    Columns: DeviceColumns,
+    Groups: DeviceGroups,
+    Stumps: DeviceStumps,
+    Products: DeviceProducts,
+    Pieces: DevicePieces,
+    Templates: DeviceTemplates,
+    Union: DeviceUnion,
+}
 
 
 class TorchBackend(Backend):
@@ -58,13 +70,11 @@ class TorchBackend(Backend):
     @contextmanager
     def deterministic(self) -> Iterator[Map]:
         """Products of float32 are not rounded to 10 bits meanwhile, whatever is set."""
+        # Where Triton starts its kernels; a device of -1 changes nothing.
+        current = torch.cuda.device(self.device if self.device.type == "cuda" else -1)
+        without_autocast = torch.autocast(self.device.type, enabled=False)
         try:
-            with ExitStack() as stack:
-                if self.device.type == "cuda":  # where Triton starts its kernels
-                    stack.enter_context(torch.cuda.device(self.device))
-                stack.enter_context(torch.no_grad())
-                stack.enter_context(torch.autocast(self.device.type, enabled=False))
-                stack.enter_context(full_precision())
+            with current, torch.no_grad(), without_autocast, full_precision():
                 yield map
         except torch.OutOfMemoryError as error:
             raise DeviceMemoryError(
@@ -89,14 +99,26 @@ class TorchBackend(Backend):
         pointers, columns = (self.asarray(i.astype(np.int64)) for i in (X.indptr, X.indices))
         return compressed(pointers, columns, readable(self.asarray(X.data)), X.shape)
 
-    def form(self, pool: Pool) -> Pool:
-        from .forms import form_of
+    def form(self, pool: Pool) -> Any:
+        """Return the form of a pool that computes here; raise where it has none.
 
-        return form_of(pool, self)
+        It is the pool itself where nothing of the pool is NumPy's but what its features hold.
+        """
+        kind: Any = type(pool)
+        if kind in FORMS:
+            return FORMS[kind].of(pool, self)
+        if all(getattr(kind, name) is getattr(Pool, name) for name in SUMS):
+            return pool
+        if "n_atoms_" in vars(pool):
+            raise ValueError(
+                f"The pool {kind.__name__} cannot be computed on {self.device} with what it has "
+                "learned in NumPy: only it can read its statistics. Leave device=None."
+            )
+        form: Any = type(f"Device{kind.__name__}", (WrittenOut, kind), {})
+        return form.of(pool, self)
 
     def check(self, form: Pool, penalty: Any, X: Any) -> None:
-        sparse = sp.issparse(X) or (isinstance(X, Tensor) and is_sparse(X))
-        if sparse and not getattr(form, "takes_sparse", False):
+        if is_sparse(X) and not isinstance(form, (DeviceColumns, DeviceGroups)):
             name = type(form).__name__.removeprefix("Device")
             raise ValueError(
                 f"Sparse X cannot be computed on {self.device} with {name}: there only Columns and "
@@ -128,11 +150,9 @@ class TorchBackend(Backend):
     def _columns_of_sparse(self, features: Features, X: Tensor) -> Tensor:
         """Return columns of compressed rows: a product with ones where the chosen columns are."""
         if features.input_columns is None:
-            kind = getattr(features, "kind", type(features).__name__)
-            kind = "a union" if kind == "union" else kind
             raise ValueError(
-                f"Sparse X cannot be computed on {self.device} by a model of {kind}: there only "
-                "models of columns take it. Give X dense, or as a SciPy matrix."
+                f"Sparse X cannot be computed on {self.device} by {type(features).__name__}: there "
+                "only models of columns take it. Give X dense, or as a SciPy matrix."
             )
         ids = self.asarray(features.input_columns)
         chosen = torch.zeros((X.shape[1], len(ids)), dtype=columns_type(X), device=X.device)
@@ -143,16 +163,16 @@ class TorchBackend(Backend):
         """Return the scores of rows, (rows, k), of as many at a time as there is room for."""
         with self.deterministic():
             weights, intercept = self.asarray(model.weights.T), self.asarray(model.intercept)
+
+            def of(some: Tensor) -> Tensor:
+                return to_float64(self.columns(model.features, some)) @ weights + intercept
+
             if is_sparse(rows):  # which are not cut
-                return to_float64(self.columns(model.features, rows)) @ weights + intercept
-            scores = self.zeros((rows.shape[0], len(intercept)))
-
-            def write(some: slice) -> None:
-                columns = to_float64(self.columns(model.features, rows[some]))
-                scores[some] = columns @ weights + intercept
-
-            self.memory.chunks(len(rows), 24 * max(1, len(weights)), write, "the chosen columns")
-        return scores
+                return of(rows)
+            each = 24 * max(1, len(weights))
+            return torch.cat(
+                self.memory.chunks(len(rows), each, lambda i: of(rows[i]), "the chosen columns")
+            )
 
     def best(self, model: Model, rows: Tensor) -> Tensor:
         return self.scores(model, rows).argmax(dim=1)
@@ -200,8 +220,7 @@ class TorchBackend(Backend):
         total = torch.bmm(left, right).sum(dim=0, dtype=torch.float64)
         return total if whole == n else total + rows[:, whole:] @ columns[:, whole:].T
 
-    def inner(self, rows: Tensor, columns: Tensor) -> Tensor:
-        return self.correlated(rows, columns)
+    inner = correlated
 
 
 @cache

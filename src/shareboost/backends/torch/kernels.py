@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ...progress import track
 from .memory import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import ModuleType
-
-    from numpy.typing import NDArray
 
 # Of devices that Triton compiles all kernels for.
 LEAST_CAPABILITY = (8, 0)
@@ -25,15 +20,12 @@ LEAST_CAPABILITY = (8, 0)
 MOST_CLASSES = 256
 
 
-def fused(tensor: Tensor) -> ModuleType | None:
-    """Return the module of Triton's kernels where they run: on CUDA, with Triton installed."""
-    return _kernels(tensor.device.index) if tensor.is_cuda else None
-
-
 @cache
-def _kernels(device: int) -> ModuleType | None:
-    """Return the kernels for a CUDA device of that number."""
-    if find_spec("triton") is None or torch.cuda.get_device_capability(device) < LEAST_CAPABILITY:
+def fused(device: torch.device) -> Any:
+    """Return the module of Triton's kernels where they run, on CUDA with Triton, else None."""
+    if device.type != "cuda" or find_spec("triton") is None:
+        return None
+    if torch.cuda.get_device_capability(device) < LEAST_CAPABILITY:
         return None
     from . import triton_kernels
 
@@ -42,7 +34,7 @@ def _kernels(device: int) -> ModuleType | None:
 
 def at_once(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor | None:
     """Return the loss, scores overwritten with the residual, by one kernel; None without one."""
-    if len(scores) > MOST_CLASSES or (kernels := fused(scores)) is None:
+    if len(scores) > MOST_CLASSES or (kernels := fused(scores.device)) is None:
         return None
     return kernels.softmax_residual(scores, y, weight, margin)
 
@@ -78,32 +70,20 @@ def pixels(
     return (found if unit == 1.0 else found * (1.0 / unit)).float()
 
 
-def responses(images: Tensor, templates: Tensor, size: Sequence[int]) -> Tensor:
-    """Return the inner products with templates at all places, (n, down, across, f).
-
-    images (n, height, width, channels); templates (f, pixels), of patches of that size.
-    """
-    n = len(images)
-    windows = images.unfold(1, size[0], 1).unfold(2, size[1], 1)  # (n, down, across, c, rows, cols)
-    _, down, across = windows.shape[:3]
-    patches = windows.permute(0, 1, 2, 4, 5, 3).reshape(n * down * across, -1)
-    return (patches @ templates.T).reshape(n, down, across, -1)
-
-
-def masked_maxima(found: Tensor, down: Tensor, across: Tensor) -> Tensor:
+def masked_maxima(responses: Tensor, down: Tensor, across: Tensor) -> Tensor:
     """Return the largest response of every template under every mask, (n, a, b, f).
 
-    found (n, height, width, f), of the responses; down (a, height) and across (b, width),
-    positive, whose products are the masks.
+    responses (n, height, width, f); down (a, height) and across (b, width), positive, whose
+    products are the masks.
     """
-    if (kernels := fused(found)) is not None:
-        return kernels.masked_maxima(found, down, across)
-    n, _, _, f = found.shape
-    out = found.new_empty((n, len(down), len(across), f))
-    for b, weights in enumerate(across):
-        rows = torch.amax(found * weights[:, None], dim=2)  # (n, height, f)
-        for a, own in enumerate(down):
-            torch.amax(rows * own[:, None], dim=1, out=out[:, a, b])
+    if (kernels := fused(responses.device)) is not None:
+        return kernels.masked_maxima(responses, down, across)
+    n, _, _, f = responses.shape
+    out = responses.new_empty((n, len(down), len(across), f))
+    for b, beside in enumerate(across):
+        rows = torch.amax(responses * beside[:, None], dim=2)  # (n, height, f)
+        for a, above in enumerate(down):
+            torch.amax(rows * above[:, None], dim=1, out=out[:, a, b])
     return out
 
 
@@ -115,13 +95,13 @@ def template_column(
     images (n, height, width, channels); template (rows, columns, channels); the mask is the
     product of its two sides; out (n,).
     """
-    if (kernels := fused(images)) is not None:
+    if (kernels := fused(images.device)) is not None:
         rows, shape = images.flatten(1), tuple(images.shape[1:])
         out.copy_(kernels.template_column(rows, shape, template, down, across))
         return
     weights = template.permute(2, 0, 1)[None]
-    found = torch.nn.functional.conv2d(images.permute(0, 3, 1, 2), weights)[:, 0]
-    torch.amax(torch.amax(found * across, dim=2) * down, dim=1, out=out)
+    responses = torch.nn.functional.conv2d(images.permute(0, 3, 1, 2), weights)[:, 0]
+    torch.amax(torch.amax(responses * across, dim=2) * down, dim=1, out=out)
 
 
 def lloyd(
