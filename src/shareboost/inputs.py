@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 if TYPE_CHECKING:
-    from types import ModuleType
-
-    from numpy.typing import NDArray
-
     from .backends import Backend
     from .backends.input import Input
 

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 torch = pytest.importorskip("torch")
 
 from shareboost.backends.torch import memory as memory_module  # noqa: E402
-from shareboost.backends.torch.memory import DeviceMemoryError, Memory  # noqa: E402
+from shareboost.backends.torch.memory import Memory  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -66,10 +66,9 @@ def test_work_that_runs_out_of_memory_is_done_in_smaller_chunks(device, little):
 
 def test_a_single_item_that_does_not_fit_is_told_with_advice(device):
     work = Work(most=0)
-    with pytest.raises(DeviceMemoryError, match="fewer rows") as caught:
+    with pytest.raises(MemoryError, match="fewer rows") as caught:
         Memory(torch.device(device)).chunks(5, 1234, work, "the sums of a column")
     told = str(caught.value)
-    assert isinstance(caught.value, MemoryError)
     for part in (device, "the sums of a column", "1,234 bytes", "no room for a tensor"):
         assert part in told
     assert work.asked[-1] == slice(0, 1)

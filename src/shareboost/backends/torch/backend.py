@@ -18,41 +18,32 @@ from ...gram import Factor, Gram
 from ...model import Model
 from ...penalties import PENALTIES
 from ...pools.base import Pool
-from ...pools.columns import Columns
 from ...pools.features import Features, columns_type
-from ...pools.groups import Groups
-from ...pools.pieces import Pieces
-from ...pools.products import Products
-from ...pools.stumps import Stumps
-from ...pools.templates import Templates
-from ...pools.union import Union
 from ..base import Backend
 from .columns import DeviceColumns, DeviceGroups, DeviceProducts
 from .forms import SUMS, DeviceUnion, OnDevice, WrittenOut
-from .memory import ADVICE, CHUNK_EXAMPLES, DeviceMemoryError, Memory
+from .memory import ADVICE, CHUNK_EXAMPLES, Memory
 from .pieces import DevicePieces
 from .stumps import DeviceStumps
 from .templates import DeviceTemplates
 from .tensors import compressed, full_precision, readable
 
-FORMS: dict[type[Pool], type[OnDevice]] = {
-    Columns: DeviceColumns,
-    Groups: DeviceGroups,
-    Stumps: DeviceStumps,
-    Products: DeviceProducts,
-    Pieces: DevicePieces,
-    Templates: DeviceTemplates,
-    Union: DeviceUnion,
+# By the pool that each is the form of.
+FORMS: dict[Any, type[OnDevice]] = {
+    form.__bases__[1]: form
+    for form in (
+        *(DeviceColumns, DeviceGroups, DeviceProducts, DeviceStumps, DevicePieces),
+        *(DeviceTemplates, DeviceUnion),
+    )
 }
 
 
 class TorchBackend(Backend):
     """The tensors of a torch device.
 
-    All rows are one block: a device is the faster the larger its tasks. Sums over examples
-    are still taken some at a time in the type of the rows, and added in float64. No sum
-    depends on the order in which threads of the device end, so a run on the same kind of
-    device, with as much memory free for its chunks, ends alike, to the last bit.
+    All rows are one block: a device is the faster the larger its tasks. No sum depends on the
+    order in which threads of the device end, so a run on the same kind of device, with as much
+    memory free for its chunks, ends alike, to the last bit.
     """
 
     xp = torch
@@ -64,9 +55,6 @@ class TorchBackend(Backend):
         kind = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
         self.name = f"torch {torch.__version__}, {kind}"
 
-    def __repr__(self) -> str:
-        return f"TorchBackend({str(self.device)!r})"
-
     @contextmanager
     def deterministic(self) -> Iterator[Map]:
         """Products of float32 are not rounded to 10 bits meanwhile, whatever is set."""
@@ -77,7 +65,7 @@ class TorchBackend(Backend):
             with current, torch.no_grad(), without_autocast, full_precision():
                 yield map
         except torch.OutOfMemoryError as error:
-            raise DeviceMemoryError(
+            raise MemoryError(
                 f"{self.device} ran out of memory for X or the chosen columns. {ADVICE} ({error})"
             ) from None
 
@@ -100,15 +88,11 @@ class TorchBackend(Backend):
         return compressed(pointers, columns, readable(self.asarray(X.data)), X.shape)
 
     def form(self, pool: Pool) -> Any:
-        """Return the form of a pool that computes here; raise where it has none.
-
-        It is the pool itself where nothing of the pool is NumPy's but what its features hold.
-        """
         kind: Any = type(pool)
         if kind in FORMS:
             return FORMS[kind].of(pool, self)
         if all(getattr(kind, name) is getattr(Pool, name) for name in SUMS):
-            return pool
+            return pool  # whose columns are written out anywhere
         if "n_atoms_" in vars(pool):
             raise ValueError(
                 f"The pool {kind.__name__} cannot be computed on {self.device} with what it has "
@@ -169,10 +153,8 @@ class TorchBackend(Backend):
 
             if is_sparse(rows):  # which are not cut
                 return of(rows)
-            each = 24 * max(1, len(weights))
-            return torch.cat(
-                self.memory.chunks(len(rows), each, lambda i: of(rows[i]), "the chosen columns")
-            )
+            each, what = 24 * max(1, len(weights)), "the chosen columns"
+            return torch.cat(self.memory.chunks(len(rows), each, lambda i: of(rows[i]), what))
 
     def best(self, model: Model, rows: Tensor) -> Tensor:
         return self.scores(model, rows).argmax(dim=1)
@@ -225,25 +207,22 @@ class TorchBackend(Backend):
 
 @cache
 def _chunked(n: int) -> tuple[int, int]:
-    """Return how many chunks of how many examples n of them make, with none left over if it can be.
+    """Return how many chunks of how many examples, at most ``CHUNK_EXAMPLES``, n of them make.
 
-    Chunks are of ``CHUNK_EXAMPLES`` at most, and of half of that at least.
+    None are left over where chunks of at least half as many allow it.
     """
-    if n <= CHUNK_EXAMPLES:
-        return 1, n
-    least, most = -(-n // CHUNK_EXAMPLES), 2 * n // CHUNK_EXAMPLES
+    least = max(1, -(-n // CHUNK_EXAMPLES))
+    most = max(least, 2 * n // CHUNK_EXAMPLES)
     even = (n_chunks for n_chunks in range(least, most + 1) if n % n_chunks == 0)
-    if (n_chunks := next(even, None)) is not None:
-        return n_chunks, n // n_chunks
-    return n // CHUNK_EXAMPLES, CHUNK_EXAMPLES
+    n_chunks = next(even, n // CHUNK_EXAMPLES)
+    return n_chunks, min(n // n_chunks, CHUNK_EXAMPLES)
 
 
 class InverseFactor(Factor):
     """C and its inverse.
 
     A device takes long to start a task and short to do it: one product with the inverse
-    is faster than the many steps of a triangular solve. Neither changes as panels follow: both
-    grow by the rows of a panel.
+    is faster than the many steps of a triangular solve. Both grow by the rows of a panel.
     """
 
     def __init__(self, C: Tensor, inverse: Tensor, stops: list[int]):

@@ -79,9 +79,6 @@ class DeviceColumns(SumsOnDevice, Columns):
         entries = compressed(pointers, columns.row_indices(), values, (X.shape[1], X.shape[0]))
         return Compressed(entries, self.backend.numpy(pointers))
 
-    def parts(self, n_classes: int) -> list[slice]:
-        return [slice(0, self.n_atoms_)]
-
     def prepare(self, rows: Tensor) -> Tensor:
         rows = cast(rows, self.sums_dtype_)
         return rows.T.contiguous() if self.sparse_ else rows
@@ -93,7 +90,7 @@ class DeviceColumns(SumsOnDevice, Columns):
             values = data.entries.values()
             if not squares:
                 return data.times(rows, values)
-            counts = self.backend.asarray(np.diff(data.pointers))
+            counts = data.entries.crow_indices().diff()
             values = values / torch.repeat_interleave(scale[part].to(rows.dtype), counts)
             return torch.vstack([data.times(rows, v) for v in (values, values**2)])
         if not squares:
@@ -127,10 +124,7 @@ class DeviceGroups(OnDevice, Groups):
 
 
 class DeviceProducts(SumsOnDevice, Products):
-    """As ``Products``: the correlations of all classes are one product of two matrices.
-
-    Its left factor has a row for each class and column, that column times the residual.
-    """
+    """As ``Products``: the correlations of all classes are one product of two matrices."""
 
     def parts(self, n_classes: int) -> list[slice]:
         d = self.n_columns_in_
@@ -199,8 +193,7 @@ def summed(
 ) -> Tensor:
     """Return ``rows @ read(data)`` in float64, (k, d): rows (k, n), data (n, ...).
 
-    ``read`` turns some of the data's rows into the type of ``rows``; they are read as many
-    at a time as there is room for.
+    ``read`` turns some of the data's rows, as many as there is room for, into the type of ``rows``.
     """
     k, n = rows.shape
 

@@ -49,6 +49,11 @@ class OnDevice:
 class SumsOnDevice(OnDevice):
     """A form with sums of its own; a block is the rows of X, or has them as its ``source``."""
 
+    n_atoms_: int
+
+    def parts(self, n_classes: int) -> list[slice]:
+        return [slice(0, self.n_atoms_)]
+
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         """Return the statistic of a block, in float64."""
         raise NotImplementedError
@@ -93,19 +98,6 @@ class WrittenOut(OnDevice, Pool):
         X, weight = table.gathered()
         pool: Any = super()  # the pool's class, which comes after this one
         pool.learn(Whole(host_array(X), weight), centred)
-        self._check_portable(X)
-        if "dtype_" in vars(self):  # else the scales are those of the columns, told next
-            scales = [np.asarray(pool.scales(atom)) for atom in range(self.n_atoms_)]
-            self.scale_ = np.concatenate(scales)
-            self.edges_ = np.cumsum([0, *map(len, scales)])
-            self.pivot_ = np.zeros(len(self.scale_))
-
-    def prepare(self, rows: Any) -> Tensor:
-        """Return the rows in float64, as columns are summed far from their means."""
-        return rows.double()
-
-    def _check_portable(self, X: Tensor) -> None:
-        """Raise where the columns of features take no tensors."""
         columns, cause = None, None
         try:
             columns = self.features([0]).columns(X[:1])
@@ -117,6 +109,15 @@ class WrittenOut(OnDevice, Pool):
                 f"The pool {name} cannot be computed on {self.backend.device}: the columns of its "
                 "features take no tensors. Leave device=None and give X in NumPy's arrays."
             ) from cause
+        if "dtype_" in vars(self):  # else the scales are those of the columns, told next
+            scales = [np.asarray(pool.scales(atom)) for atom in range(self.n_atoms_)]
+            self.scale_ = np.concatenate(scales)
+            self.edges_ = np.cumsum([0, *map(len, scales)])
+            self.pivot_ = np.zeros(len(self.scale_))
+
+    def prepare(self, rows: Any) -> Tensor:
+        """Return the rows in float64, as columns are summed far from their means."""
+        return rows.double()
 
 
 def padded(values: NDArray[Any], sizes: NDArray[Any], fill: Any) -> NDArray[Any]:

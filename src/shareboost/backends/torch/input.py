@@ -21,14 +21,9 @@ from ...inputs import backend_name
 from ..base import Backend
 from ..input import Input
 from .backend import TorchBackend
-from .tensors import CONVERTED, as_tensor, host_array, readable, taken
+from .tensors import as_tensor, host_array, readable, taken
 
 DEVICES = ("cpu", "cuda")
-# Types that are read as they are.
-READ = {
-    *(torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
-    *(torch.float32, torch.float64),
-}
 
 
 class TensorInput(Input):
@@ -139,26 +134,21 @@ def _checked_tensor(estimator: Any, X: Any, allows_nan: bool) -> Tensor:
             f"X has the layout {data.layout}: it takes dense tensors, or compressed rows "
             "(torch.sparse_csr)."
         )
-    if data.dtype not in READ and data.dtype not in CONVERTED:
+    if data.is_complex() or (data.is_floating_point() and data.dtype.itemsize < 4):
         raise ValueError(
             f"X has the dtype {data.dtype}: it takes float32 or float64, integers or booleans."
         )
-    if data.is_floating_point():
-        _check_finite(data.values() if is_sparse(data) else data, allows_nan)
+    values = data.values() if is_sparse(data) else data
+    # A finite sum, as of all usual numbers, needs no array of flags.
+    if data.is_floating_point() and not math.isfinite(float(values.sum(dtype=torch.float64))):
+        if bool(torch.isinf(values).any()):
+            raise ValueError(f"Input X contains infinity or a value too large for {values.dtype}.")
+        if not allows_nan and bool(torch.isnan(values).any()):
+            raise ValueError(
+                "Input X contains NaN, which this pool does not take. Fill the gaps, or choose "
+                "among stumps, which take NaN for 'not <='."
+            )
     return readable(data)
-
-
-def _check_finite(values: Tensor, allows_nan: bool) -> None:
-    """Raise where there are infinite numbers, or NaN that are not allowed."""
-    if math.isfinite(float(values.sum(dtype=torch.float64))):
-        return  # as of all usual numbers, without an array of flags
-    if bool(torch.isinf(values).any()):
-        raise ValueError(f"Input X contains infinity or a value too large for {values.dtype}.")
-    if not allows_nan and bool(torch.isnan(values).any()):
-        raise ValueError(
-            "Input X contains NaN, which this pool does not take. Fill the gaps, or choose among "
-            "stumps, which take NaN for 'not <='."
-        )
 
 
 INPUT = TensorInput()

@@ -39,12 +39,12 @@ def at_once(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor 
     return kernels.softmax_residual(scores, y, weight, margin)
 
 
-def lead(scores: Tensor, y: Tensor, margin: float, own: Tensor) -> None:
+def lead(scores: Tensor, y: Tensor, margin: float, of_true: Tensor) -> None:
     """Take the margin off the true class, then the largest score off all; write the true one's."""
     true = y[None]
     scores.scatter_add_(0, true, scores.new_full((), -margin).expand(1, len(y)))
     scores -= torch.amax(scores, dim=0)
-    torch.gather(scores, 0, true, out=own[None])
+    torch.gather(scores, 0, true, out=of_true[None])
 
 
 def residual_of(exps: Tensor, y: Tensor, weight: Tensor, rest: Tensor, total: Tensor) -> None:
@@ -66,8 +66,8 @@ def pixels(
 ) -> Tensor:
     """Return the pixels ``corner + inside`` of images, over a power of two, in float32."""
     row, first, others = (torch.as_tensor(p, device=X.device) for p in (image, corner, inside))
-    found = X[row[:, None], first[:, None] + others]
-    return (found if unit == 1.0 else found * (1.0 / unit)).float()
+    values = X[row[:, None], first[:, None] + others]
+    return (values if unit == 1.0 else values * (1.0 / unit)).float()
 
 
 def masked_maxima(responses: Tensor, down: Tensor, across: Tensor) -> Tensor:
@@ -90,10 +90,9 @@ def masked_maxima(responses: Tensor, down: Tensor, across: Tensor) -> Tensor:
 def template_column(
     images: Tensor, template: Tensor, down: Tensor, across: Tensor, out: Tensor
 ) -> None:
-    """Write the largest masked response of each image to one template, as on the host.
+    """Write the largest response of each image to one template and mask, (n,).
 
-    images (n, height, width, channels); template (rows, columns, channels); the mask is the
-    product of its two sides; out (n,).
+    images (n, height, width, channels); template (rows, columns, channels).
     """
     if (kernels := fused(images.device)) is not None:
         rows, shape = images.flatten(1), tuple(images.shape[1:])
@@ -113,8 +112,7 @@ def lloyd(
 ) -> NDArray[np.float32]:
     """Return the centres after some steps from those of the points, (n, p), as NumPy's.
 
-    As scikit-learn's k-means: distances about the mean of all points, and a centre that has
-    lost its points goes to the point that is farthest from its own.
+    As scikit-learn's k-means: a centre that has lost its points goes to the farthest point.
     """
     mean = points.mean(dim=0)
     points = points - mean
@@ -131,25 +129,18 @@ def lloyd(
 
 def _nearest(points: Tensor, centres: Tensor) -> Tensor:
     """Return the number of the nearest centre of each point, the first of equals."""
-    labels = torch.empty(len(points), dtype=torch.int64, device=points.device)
     squares, what = centres.square().sum(dim=1), "the distances of points to centres"
 
-    def write(some: slice) -> None:
-        apart = torch.addmm(squares, points[some], centres.T, alpha=-2.0)
-        labels[some] = apart.argmin(dim=1)
+    def nearest(some: slice) -> Tensor:
+        return torch.addmm(squares, points[some], centres.T, alpha=-2.0).argmin(dim=1)
 
-    Memory(points.device).chunks(len(points), 8 * len(centres), write, what)
-    return labels
+    return torch.cat(Memory(points.device).chunks(len(points), 8 * len(centres), nearest, what))
 
 
 def _means(points: Tensor, weight: Tensor, labels: Tensor, centres: Tensor) -> Tensor:
-    """Return the mean of the points of each label; of a label without points another point.
-
-    Sums are taken over points in the order of their labels, so they are always the same.
-    """
-    n_centres = len(centres)
-    order = torch.argsort(labels, stable=True)
-    counts = torch.bincount(labels, minlength=n_centres)
+    """Return the mean of the points of each label; of a label without points another point."""
+    order = torch.argsort(labels, stable=True)  # so that the sums are always the same
+    counts = torch.bincount(labels, minlength=len(centres))
     weighted = torch.cat([points.double() * weight[:, None], weight[:, None]], dim=1)[order]
     sums = torch.segment_reduce(weighted, "sum", lengths=counts, unsafe=True, initial=0.0)
     empty = torch.nonzero(sums[:, -1] == 0.0)[:, 0]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import TypeVar
+from typing import Any
 
 import torch
-
-Result = TypeVar("Result")
 
 # Of the free memory, what the temporary tensors of a chunk may take, and what is kept for all
 # rounds; the rest is for what the allocator cannot use.
@@ -24,10 +22,6 @@ ADVICE = (
     "Give fewer rows or features at a time, X in a smaller type, a pool of fewer atoms, or a "
     "device with more memory."
 )
-
-
-class DeviceMemoryError(MemoryError):
-    """The device has no room for even the smallest piece of the work."""
 
 
 class Memory:
@@ -54,17 +48,15 @@ class Memory:
         """Return whether something of so many bytes may be kept for all rounds."""
         return n_bytes <= KEPT_SHARE * self.free()
 
-    def chunks(
-        self, n: int, bytes_each: int, task: Callable[[slice], Result], what: str
-    ) -> list[Result]:
+    def chunks(self, n: int, bytes_each: int, task: Callable[[slice], Any], what: str) -> list[Any]:
         """Return the results of ``task`` on ranges that together are ``range(n)``, in order.
 
         They are sized to the free memory: each of the n items takes about ``bytes_each`` while the
         task runs. A task that runs out of memory is called again on half of its range, and on half
-        of that; where a single item does not fit, raises ``DeviceMemoryError``.
+        of that; where a single item does not fit, raises ``MemoryError``.
         """
         size = max(1, self.room() // max(1, bytes_each))
-        results: list[Result] = []
+        results: list[Any] = []
         start = 0
         while start < n:
             stop = min(start + size, n)
@@ -76,7 +68,7 @@ class Memory:
                 failure = str(error)
             # Here the exception is gone, and with it the tensors of the failed call.
             if stop - start == 1:
-                raise DeviceMemoryError(
+                raise MemoryError(
                     f"{self.device} ran out of memory for {what}, of some {bytes_each:,} bytes "
                     f"at the least. {ADVICE} ({failure})"
                 )

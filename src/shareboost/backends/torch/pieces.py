@@ -57,9 +57,8 @@ class DevicePoints(NamedTuple):
 class DevicePieces(SumsOnDevice, Pieces):
     """As ``Pieces``. The moments of all shells are products of small matrices, side by side.
 
-    A row inside a centre's largest radius takes about 9 bytes for that centre. Where those of
-    all centres do not fit the free memory, rows are sorted anew in every round, some centres
-    at a time.
+    A row inside a centre's largest radius takes about 9 bytes for that centre. Where all do not
+    fit the free memory, rows are sorted anew in every round, some centres at a time.
     """
 
     def _points(self, X: Tensor) -> Tensor:
@@ -100,13 +99,9 @@ class DevicePieces(SumsOnDevice, Pieces):
                 )
                 square = (zero + one) - 2.0 * (one + two) / r + (two + three) / r**2
                 scales = (square / (points.shape[1] + 1)).clamp(min=1e-30) ** 0.25
-            pieces = []
-            for its_radii, its_scales in zip(
-                radii.cpu().numpy(), scales.cpu().numpy(), strict=True
-            ):
-                distinct, places = np.unique(its_radii, return_index=True)
-                pieces.append((distinct, its_scales[places]))
-            return pieces
+            both = zip(radii.cpu().numpy(), scales.cpu().numpy(), strict=True)
+            pieces = ((np.unique(r, return_index=True), scale) for r, scale in both)
+            return [(distinct, scale[places]) for (distinct, places), scale in pieces]
 
         what = "the distances from a centre"
         return chain.from_iterable(self.backend.memory.chunks(len(centres), 120 * n, around, what))
@@ -141,11 +136,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         return pad(rows.T.to(torch.float32), (0, 0, 0, 1))
 
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
-        """Return the rows' moments in each shell, (pieces, m k, coordinates).
-
-        As on the host: rows times the powers of the depth, by coordinates, for squares by
-        these and their squares.
-        """
+        """Return the rows' moments in each shell, (pieces, m k, coordinates), as on the host."""
         power, k, p = self._power(squares), rows.shape[1], data.points.shape[1] - 1
         height, width = (1 + power) * k, (1 + squares) * (p + 1)
         centres = self._centres_of(part)
@@ -176,8 +167,7 @@ class DevicePieces(SumsOnDevice, Pieces):
     def _inside(self, stats: Tensor, part: slice, k: int, squares: bool = False) -> Tensor:
         """Return the sums over the rows inside each piece, (k, columns of the part).
 
-        A row's depth in a piece is that in its shell and the difference of their radii, so
-        sums along the radii of the powers of both give those of all pieces.
+        A row's depth in a piece is that in its shell plus the difference of their radii.
         """
         power, times = self._power(squares), 1 + squares
         scale = self._learned("piece_scale_")[part]
@@ -252,9 +242,9 @@ def moments(
 ) -> Tensor:
     """Return the moments of rows in shells, (shells, (1 + power) k, coordinates), in float64.
 
-    points (n + 1, p + 1), coordinates, then 1, and at last a row of zeros; shifts (shells,
-    p + 1), which are taken off them; rows (n + 1, k), the last zero. The k rows times the powers
-    0 to ``power`` of the depth, by the coordinates, for squares by these and their squares.
+    points (n + 1, p + 1); shifts (shells, p + 1), which are taken off them; rows (n + 1, k), the
+    last zero. The k rows times the powers 0 to ``power`` of the depth, by the coordinates, for
+    squares by these and their squares.
     """
     fits = points.shape[1] <= MOST_COORDINATES and rows.shape[1] <= MOST_CLASSES
     fits = fits and not squares and power < 2 and tiles.rows.shape[1] >= LEAST_FUSED_ROWS

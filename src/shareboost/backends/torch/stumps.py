@@ -29,14 +29,11 @@ class Ranked(NamedTuple):
 
 
 class DeviceStumps(SumsOnDevice, Stumps):
-    """As ``Stumps``. Rows are sorted once for every column.
+    """As ``Stumps``. A stump's sum is that of the first rows in the order of its column.
 
-    A stump's sum is then that of the first rows in the order of its column: sums along the
-    order, taken one after the other, give those of all thresholds, always in the same order
-    of additions, which counting by atomic operations would not. An entry takes four bytes
-    beside X; where those of all columns do not fit the free memory, columns are sorted anew in
-    every round, some at a time. The distinct values of each column are found on the device;
-    where a column is cut is then decided on the host.
+    Sums along that order give those of all thresholds, always in the same order of additions,
+    which counting by atomic operations would not. Where the orders of all columns do not fit the
+    free memory, columns are sorted anew in every round, some at a time.
     """
 
     def _counted(self, X: Tensor, weight: Vector) -> Iterator[Counted]:
@@ -56,11 +53,9 @@ class DeviceStumps(SumsOnDevice, Stumps):
         return chain.from_iterable(self.backend.memory.chunks(X.shape[1], each, count, what))
 
     def _set_common(self, table: Table) -> None:
-        """Leave out no code."""
-        self.stored_ = False
+        self.stored_ = False  # no code is left out
 
     def parts(self, n_classes: int) -> list[slice]:
-        """Return ranges of whole columns."""
         return self._of_whole_columns(PART_BYTES // (8 * n_classes))
 
     def encode(self, X: Tensor, rows: slice) -> Ranked:
@@ -99,15 +94,14 @@ class DeviceStumps(SumsOnDevice, Stumps):
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         """Return the sums of rows by code, (bins of the part, k): differences of those below.
 
-        Where NumPy's leave common codes out, one more row has the sum of all rows. The sums of
-        those codes are here all the same: they are not read there.
+        Where NumPy's leave common codes out, one more row has the sum of all rows.
         """
         k, n = rows.shape
         first, last = self._columns_of(part)
+        kept = data.order is not None
 
         def of_columns(columns: slice) -> Tensor:
             some = slice(first + columns.start, first + columns.stop)
-            kept = data.order is not None
             order = data.order[some] if kept else self._ranked(data.source, some)[0]
             running = torch.cumsum(rows[:, order.long()], dim=2, dtype=torch.float64)
             starts = self.starts_[some.start : some.stop + 1]
@@ -116,7 +110,7 @@ class DeviceStumps(SumsOnDevice, Stumps):
             sums = running[:, column, (reached - 1).clamp(min=0)]
             return torch.where(reached > 0, sums, 0.0)
 
-        each = n * (8 + 14 * k + (64 if data.order is None else 0))
+        each = n * (8 + 14 * k + (0 if kept else 64))
         below = self.backend.memory.chunks(last - first, each, of_columns, "the sums of a column")
         total = rows.sum(dim=1, dtype=torch.float64)
         stumps, _, edges = self._bins(part)

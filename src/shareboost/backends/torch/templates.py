@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,8 +17,6 @@ from ...pools.templates import Templates
 from .forms import SumsOnDevice
 from .kernels import fused, masked_maxima
 
-Result = TypeVar("Result")
-
 
 class DeviceImages(NamedTuple):
     """Rows, as codes of all atoms where these fit the device."""
@@ -28,14 +26,9 @@ class DeviceImages(NamedTuple):
 
 
 class DeviceTemplates(SumsOnDevice, Templates):
-    """As ``Templates``: convolutions, masks and maxima on the device.
-
-    Selection works on the same codes of one byte. Where those of all images do not fit the
-    free memory, they are computed anew in every round, some images at a time.
+    """As ``Templates``. Where the codes of all images do not fit the free memory, they are computed
+    anew in every round, some images at a time.
     """
-
-    def parts(self, n_classes: int) -> list[slice]:
-        return [slice(0, self.n_atoms_)]
 
     def encode(self, X: Tensor, rows: slice) -> DeviceImages:
         X = X[rows].contiguous()
@@ -65,26 +58,21 @@ class DeviceTemplates(SumsOnDevice, Templates):
         return sums
 
     def _of_codes(self, codes: Tensor, rows: Tensor, squares: bool) -> Tensor:
-        """Return the sums of rows times codes about the middle, (1, k, atoms).
-
-        For squares (2, k, atoms): also times the squares of the codes. Of as many atoms at a time
-        as fit.
+        """Return the sums of rows times codes about the middle, and for squares times the squares
+        of these, (1 or 2, k, atoms), of as many atoms at a time as fit.
         """
         if not squares and (kernels := fused(codes.device)) is not None:
             return kernels.code_sums(codes, rows)[None]
-        shape = 1 + squares, len(rows), len(codes)
-        sums = torch.empty(shape, dtype=torch.float64, device=rows.device)
 
-        def write(some: slice) -> None:
+        def of_atoms(some: slice) -> Tensor:
             columns = codes[some].to(rows.dtype)
-            for out in sums:
-                out[:, some] = self.backend.correlated(rows, columns)
-                columns = columns.square()
+            powers = [columns, columns.square()] if squares else [columns]
+            return torch.stack([self.backend.correlated(rows, values) for values in powers])
 
-        self.backend.memory.chunks(len(codes), 13 * codes.shape[1], write, "the codes of an atom")
-        return sums
+        each, what = 13 * codes.shape[1], "the codes of an atom"
+        return torch.cat(self.backend.memory.chunks(len(codes), each, of_atoms, what), dim=2)
 
-    def _over_images(self, n: int, task: Callable[[slice], Result]) -> list[Result]:
+    def _over_images(self, n: int, task: Callable[[slice], Any]) -> list[Any]:
         """Return the results of the task on ranges of images for whose responses there is room."""
         largest = 0
         for size in self.sizes_:
@@ -101,8 +89,8 @@ class DeviceTemplates(SumsOnDevice, Templates):
         return codes.floor_().sub_(MIDDLE).to(torch.int8).T
 
     def _calibrate(self, X: Tensor, sample: NDArray[np.intp], centred: bool) -> None:
-        chosen = self.backend.asarray(sample)
-        images = as_images(X[chosen], slice(None), self.image_shape_, self.unit_)
+        X, n = X[self.backend.asarray(sample)], len(sample)
+        images = as_images(X, slice(None), self.image_shape_, self.unit_)
 
         def of_images(some: slice) -> tuple[Tensor, ...]:
             values = self._part_values(images[some], slice(0, self.n_atoms_))
@@ -110,12 +98,11 @@ class DeviceTemplates(SumsOnDevice, Templates):
             sums = wide.sum(dim=0), wide.square_().sum(dim=0)
             return values.amin(dim=0), values.amax(dim=0), *sums
 
-        parts = self._over_images(len(images), of_images)
-        low, high, first, second = map(torch.stack, zip(*parts, strict=True))
-        wanted = low.amin(dim=0), high.amax(dim=0), first.sum(dim=0), second.sum(dim=0)
-        least, greatest, first_, second_ = map(self.backend.numpy, wanted)
-        n = len(images)
-        self._set_codes(least, greatest, first_ / n, second_ / n, centred)
+        low, high, first, second = map(
+            torch.stack, zip(*self._over_images(n, of_images), strict=True)
+        )
+        known = low.amin(dim=0), high.amax(dim=0), first.sum(dim=0) / n, second.sum(dim=0) / n
+        self._set_codes(*map(self.backend.numpy, known), centred)
 
     def _part_values(self, images: Any, part: slice) -> Tensor:
         """Return the values of a part's atoms, (images, atoms of the part)."""

@@ -15,7 +15,7 @@ CLASSES = 21
 
 
 def masked_maxima(found: Tensor, down: Tensor, across: Tensor) -> Tensor:
-    """Return the largest response under every mask; see ``images.masked_maxima``."""
+    """Return the largest response under every mask; see ``kernels.masked_maxima``."""
     n, height, width, f = found.shape
     a, b = len(down), len(across)
     out = torch.empty((n, a, b, f), dtype=torch.float32, device=found.device)
@@ -31,10 +31,7 @@ def masked_maxima(found: Tensor, down: Tensor, across: Tensor) -> Tensor:
 def template_column(
     X: Tensor, shape: tuple[int, int, int], template: Tensor, down: Tensor, across: Tensor
 ) -> Tensor:
-    """Return the largest masked response of each image, a row of X, to one template, (n,).
-
-    template (rows, columns, channels); down and across, the mask, one number a place.
-    """
+    """Return the largest masked response of each image, a row of X, to one template, (n,)."""
     X = X if X.stride(1) == 1 else X.contiguous()
     out = torch.empty(len(X), dtype=torch.float32, device=X.device)
     rows, columns, channels = template.shape
@@ -52,12 +49,9 @@ def code_sums(codes: Tensor, rows: Tensor) -> Tensor:
     A row's numbers are rounded to 24 bits of its largest, which three signed bytes hold. So
     all products and sums are of integers, and exact.
     """
+    if len(rows) > CLASSES:
+        return torch.cat([code_sums(codes, some) for some in rows.split(CLASSES)])
     codes = codes if codes.stride(1) == 1 else codes.contiguous()
-    return torch.cat([_few_code_sums(codes, some) for some in rows.split(CLASSES)])
-
-
-def _few_code_sums(codes: Tensor, rows: Tensor) -> Tensor:
-    """Return ``code_sums`` of up to ``CLASSES`` rows."""
     (c, n), k = codes.shape, len(rows)
     largest = torch.amax(rows.abs(), dim=1, keepdim=True).double()
     unit = torch.where(largest > 0.0, largest, 1.0) / 126.0
@@ -81,10 +75,7 @@ def _few_code_sums(codes: Tensor, rows: Tensor) -> Tensor:
 
 
 def softmax_residual(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor:
-    """Overwrite scores, (k, n), with the residual; return the total loss, in float64.
-
-    All steps of ``LogisticLoss`` at once, in its order: no number is rounded otherwise.
-    """
+    """Overwrite scores, (k, n), with the residual, as ``LogisticLoss``; return the total loss."""
     k, n = scores.shape
     rows = triton.next_power_of_2(k)
     block = max(32, min(256, 8192 // rows))
