@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -25,11 +26,8 @@ def fused(device: torch.device) -> Any:
     """Return the module of Triton's kernels where they run, on CUDA with Triton, else None."""
     if device.type != "cuda" or find_spec("triton") is None:
         return None
-    if torch.cuda.get_device_capability(device) < LEAST_CAPABILITY:
-        return None
-    from . import triton_kernels
-
-    return triton_kernels
+    modern = torch.cuda.get_device_capability(device) >= LEAST_CAPABILITY
+    return import_module(f"{__package__}.triton_kernels") if modern else None
 
 
 def at_once(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor | None:
@@ -95,8 +93,7 @@ def template_column(
     images (n, height, width, channels); template (rows, columns, channels).
     """
     if (kernels := fused(images.device)) is not None:
-        rows, shape = images.flatten(1), tuple(images.shape[1:])
-        out.copy_(kernels.template_column(rows, shape, template, down, across))
+        kernels.template_column(images, template, down, across, out)
         return
     weights = template.permute(2, 0, 1)[None]
     responses = torch.nn.functional.conv2d(images.permute(0, 3, 1, 2), weights)[:, 0]

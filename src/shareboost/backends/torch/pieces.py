@@ -141,7 +141,8 @@ class DevicePieces(SumsOnDevice, Pieces):
         height, width = (1 + power) * k, (1 + squares) * (p + 1)
         centres = self._centres_of(part)
         # What is taken off the coordinates in each piece, 0 off the constant.
-        shifts = self.held("shifts", self._shifts)
+        origins, n_radii = self._origins(), np.diff(self.starts_)
+        shifts = self.held("shifts", lambda: np.pad(origins, ((0, 0), (0, 1))).repeat(n_radii, 0))
 
         def of_some(some: slice) -> Tensor:
             (first, from_first, _), (last, to_last, _) = centres[some][0], centres[some][-1]
@@ -159,10 +160,6 @@ class DevicePieces(SumsOnDevice, Pieces):
             each += 64 * len(data.points)
         what = "the shells of a centre"
         return torch.cat(self.backend.memory.chunks(len(centres), each, of_some, what))
-
-    def _shifts(self) -> NDArray[np.float32]:
-        origins = np.repeat(self._origins(), np.diff(self.starts_), axis=0)
-        return np.pad(origins, ((0, 0), (0, 1)))
 
     def _inside(self, stats: Tensor, part: slice, k: int, squares: bool = False) -> Tensor:
         """Return the sums over the rows inside each piece, (k, columns of the part).
