@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -115,10 +116,21 @@ class TorchBackend(Backend):
             )
 
     def columns(self, features: Features, X: Any) -> Tensor:
-        """Return the columns of chosen atoms, of as many rows at a time as there is room for."""
+        """Return the columns of chosen atoms, of as many rows at a time as there is room for.
+
+        Those of compressed rows are their product with ones where the chosen columns are.
+        """
+        ids = features.input_columns
         if is_sparse(X):
-            return self._columns_of_sparse(features, X)
-        if features.input_columns is not None or not len(X):
+            if ids is None:
+                raise ValueError(
+                    f"Sparse X cannot be computed on {self.device} by {type(features).__name__}: "
+                    "there only models of columns take it. Give X dense, or as a SciPy matrix."
+                )
+            ones = torch.zeros((X.shape[1], len(ids)), dtype=columns_type(X), device=X.device)
+            ones[self.asarray(ids), torch.arange(len(ids), device=X.device)] = 1.0
+            return X.to(ones.dtype) @ ones
+        if ids is not None or not len(X):
             return features.columns(X)
         out: list[Tensor] = []  # (n_columns, rows), once the first rows tell its type
 
@@ -130,18 +142,6 @@ class TorchBackend(Backend):
 
         self.memory.chunks(len(X), features.scratch(X.shape[1]), write, "the columns of features")
         return out[0].T
-
-    def _columns_of_sparse(self, features: Features, X: Tensor) -> Tensor:
-        """Return columns of compressed rows: a product with ones where the chosen columns are."""
-        if features.input_columns is None:
-            raise ValueError(
-                f"Sparse X cannot be computed on {self.device} by {type(features).__name__}: there "
-                "only models of columns take it. Give X dense, or as a SciPy matrix."
-            )
-        ids = self.asarray(features.input_columns)
-        chosen = torch.zeros((X.shape[1], len(ids)), dtype=columns_type(X), device=X.device)
-        chosen[ids, torch.arange(len(ids), device=X.device)] = 1.0
-        return X.to(chosen.dtype) @ chosen
 
     def scores(self, model: Model, rows: Tensor) -> Tensor:
         """Return the scores of rows, (rows, k), of as many at a time as there is room for."""
@@ -218,6 +218,7 @@ def _chunked(n: int) -> tuple[int, int]:
     return n_chunks, min(n // n_chunks, CHUNK_EXAMPLES)
 
 
+@dataclass(eq=False)
 class InverseFactor(Factor):
     """C and its inverse.
 
@@ -225,28 +226,27 @@ class InverseFactor(Factor):
     is faster than the many steps of a triangular solve. Both grow by the rows of a panel.
     """
 
-    def __init__(self, C: Tensor, inverse: Tensor, stops: list[int]):
-        self._C = C
-        self._inverse = inverse
-        self.stops = stops
+    C: Tensor
+    inverse: Tensor
+    stops: list[int]
 
     def times(self, W: Tensor) -> Tensor:
-        return W @ self._C
+        return W @ self.C
 
     def divide(self, Z: Tensor) -> Tensor:
-        return Z @ self._inverse
+        return Z @ self.inverse
 
     def divide_transposed(self, G: Tensor) -> Tensor:
-        return G @ self._inverse.T
+        return G @ self.inverse.T
 
     def first(self, n_panels: int) -> InverseFactor:
         stops = self.stops[:n_panels]
         c = stops[-1] if stops else 0
-        return InverseFactor(self._C[:c, :c], self._inverse[:c, :c], stops)
+        return InverseFactor(self.C[:c, :c], self.inverse[:c, :c], stops)
 
     def grown(self, rows: Tensor) -> InverseFactor | None:
         old, new = self.size, rows.shape[1]
-        L = self._inverse
+        L = self.inverse
         across = rows[:, :old] @ L.T
         C, info = torch.linalg.cholesky_ex(rows[:, old:] - across @ across.T)
         if int(info) or not bool(torch.isfinite(C).all()):
@@ -254,13 +254,13 @@ class InverseFactor(Factor):
         eye = torch.eye(new - old, dtype=C.dtype, device=C.device)
         inverse = torch.linalg.solve_triangular(C, eye, upper=False)
         return InverseFactor(
-            _with_rows(self._C, across, C),
+            _with_rows(self.C, across, C),
             _with_rows(L, -(inverse @ (across @ L)), inverse),
             [*self.stops, new],
         )
 
     def asarray(self, values: NDArray[np.float64]) -> Tensor:
-        return torch.as_tensor(values, device=self._C.device)
+        return torch.as_tensor(values, device=self.C.device)
 
 
 def _with_rows(triangle: Tensor, across: Tensor, corner: Tensor) -> Tensor:

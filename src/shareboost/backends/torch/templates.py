@@ -102,7 +102,8 @@ class DeviceTemplates(SumsOnDevice, Templates):
             torch.stack, zip(*self._over_images(n, of_images), strict=True)
         )
         known = low.amin(dim=0), high.amax(dim=0), first.sum(dim=0) / n, second.sum(dim=0) / n
-        self._set_codes(*map(self.backend.numpy, known), centred)
+        least, greatest, mean, square = map(self.backend.numpy, known)
+        self._set_codes(least, greatest, mean, square, centred)
 
     def _part_values(self, images: Any, part: slice) -> Tensor:
         """Return the values of a part's atoms, (images, atoms of the part)."""
