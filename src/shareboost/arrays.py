@@ -102,8 +102,7 @@ class Segments:
 
 def numpy_type(rows: Any) -> np.dtype[Any]:
     """Return the NumPy type of the numbers in an array, a matrix of SciPy or a tensor."""
-    own = rows.dtype
-    return own if isinstance(own, np.dtype) else np.dtype(str(own).removeprefix("torch."))
+    return np.dtype(str(rows.dtype).removeprefix("torch."))
 
 
 def float_type(dtype: np.dtype[Any]) -> np.dtype[Any]:

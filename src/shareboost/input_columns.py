@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from .pools import Features
 
 SHOWN = 20  # names in an error
-LISTED_BY_SCIKIT_LEARN = 5
 
 
 def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
@@ -55,19 +54,16 @@ def has_other_names(estimator: Any, X: Any) -> bool:
 def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
     """Return some columns of a frame, found by their names of the fit.
 
-    Those that are missing are told in scikit-learn's words, and by name where these leave any out
-    or list others, which nobody needs.
+    Those that are missing are told in scikit-learn's words, and by name, as these may leave some
+    out or list others, which nobody needs.
     """
     needed = estimator.feature_names_in_[columns].tolist()
     there = set(_get_feature_names(X))
     if missing := [name for name in needed if name not in there]:
-        n_unread = len(set(estimator.feature_names_in_) - there) - len(missing)
         more = " and others" if len(missing) > SHOWN else ""
         try:
             _check_feature_names(estimator, X, reset=False)
         except ValueError as error:
-            if not n_unread and len(missing) <= LISTED_BY_SCIKIT_LEARN:
-                raise
             raise ValueError(
                 f"{error}The fitted {type(estimator).__name__} reads {len(needed)} of the columns, "
                 f"and X lacks {len(missing)} of these: {', '.join(missing[:SHOWN])}{more}."
@@ -89,8 +85,8 @@ class NumberedNames(Sequence[str]):
     @overload
     def __getitem__(self, place: slice) -> list[str]: ...
     def __getitem__(self, place: int | slice) -> str | list[str]:
-        found = self._numbers[place]
-        return [f"x{i}" for i in found] if isinstance(found, range) else f"x{found}"
+        chosen = self._numbers[place]
+        return [f"x{i}" for i in chosen] if isinstance(chosen, range) else f"x{chosen}"
 
 
 def are_numbered(names: Sequence[str]) -> bool:

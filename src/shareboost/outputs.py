@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.special
+from numpy.typing import NDArray
 
 from .arrays import dense, to_float64
 from .inputs import backend_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .model import Model
 
 
@@ -45,11 +45,10 @@ def contributions_of(model: Model, X: Any) -> Any:
         weights = backend.asarray(model.weights.T)
         columns = to_float64(dense(backend.columns(model.features, X)))
         widths = model.features.widths
-        found = backend.zeros((X.shape[0], model.intercept.size, widths.size))
-        for j, (stop, width) in enumerate(zip(np.cumsum(widths), widths, strict=True)):
-            own = slice(int(stop - width), int(stop))
-            found[:, :, j] = columns[:, own] @ weights[own]
-    return found
+        contributions = backend.zeros((X.shape[0], model.intercept.size, widths.size))
+        for j, (start, stop) in enumerate(pairwise(np.cumsum([0, *widths]).tolist())):
+            contributions[:, :, j] = columns[:, start:stop] @ weights[start:stop]
+    return contributions
 
 
 class StepWeights(NamedTuple):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, indexable
 from sklearn.utils.validation import _check_feature_names_in, check_array
 
 from ..dataset import CheckedSample, GivenSample, Sample
-from ..inputs import PACKAGES, Input, on_host
+from ..inputs import PACKAGES, on_host
 from ..outputs import of_scores
 from ..pools import takes_nan
 from ..predictor import ANSWERS, Predictor
@@ -23,29 +25,40 @@ from ..validation import (
     encode_labels,
     sample_weights,
 )
+from .base import Backend
 from .numpy import NUMPY
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-    from numpy.typing import NDArray
+class Input:
+    """What is asked of rows that a user gave; here of those that NumPy computes.
 
-    from .base import Backend
+    ``checked`` and ``estimator`` stand for an estimator that learns, or knows, the number and names
+    of columns.
+    """
 
-
-class ArrayInput(Input):
-    """Rows that NumPy computes, unless a device is asked for."""
+    # Whether a fit takes all workers of a cluster, so that no two should run at once.
+    fits_one_by_one: ClassVar[bool] = False
 
     def backend(self, X: Any, device: Any) -> Backend:
-        return NUMPY if device is None else import_module(PACKAGES["torch"]).place_of(X, device)
+        """Return the backend for rows X and the estimator's ``device``; raise if they differ."""
+        if device is None:
+            return NUMPY
+        return import_module(f"{PACKAGES['torch']}.input").INPUT.backend(X, device)
 
     def on_host(self, values: Any) -> Any:
+        """Return values as an array of NumPy or a matrix of SciPy, any of these as they are."""
         return values
 
     def take(self, X: Any, rows: NDArray[Any]) -> Any:
+        """Return some rows of X, by index or by mask, as X is: a frame, a tensor, lazy."""
         return _safe_indexing(X, rows)
 
+    def taken_as(self, rows: NDArray[Any]) -> NDArray[Any]:
+        """Return rows, by index, in an order in which X has them to give."""
+        return rows
+
     def check_rows(self, estimator: Any, X: Any, finite: Any) -> Any:
+        """Return rows for an estimator that knows the number and names of its columns."""
         return check_rows(estimator, X, finite)
 
     def check_data(
@@ -57,6 +70,7 @@ class ArrayInput(Input):
     def sample(
         self, checked: Any, X: Any, y: Any, sample_weight: Any, allows_nan: bool
     ) -> CheckedSample[Any]:
+        """Return the rows to fit an estimator to, checked."""
         y, sample_weight = on_host(y), on_host(sample_weight)
         check_labels_of_one_type(y)
         data, labels = self.check_data(checked, X, y, allows_nan)
@@ -67,6 +81,7 @@ class ArrayInput(Input):
         return CheckedSample(checked, classes, names, Sample(data, index, weight, own, unit))
 
     def given_sample(self, checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
+        """Return the rows, X as given where rows can be taken from it, and checked."""
         y, sample_weight = on_host(y), on_host(sample_weight)
         check_labels_of_one_type(y)
         data, labels = self.check_data(checked, X, y, takes_nan(checked.pool))
@@ -77,6 +92,7 @@ class ArrayInput(Input):
     def evaluation_sample(
         self, checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
     ) -> Any:
+        """Return held-out rows for a fit by a backend, checked against the training data."""
         X, y, *weights = eval_set
         y, weights = on_host(y), list(map(on_host, weights))
         try:
@@ -104,17 +120,23 @@ class ArrayInput(Input):
         return result
 
     def answered(self, clf: Predictor, asked: str, X: Any) -> Any:
+        """Return one of ``predictor.ANSWERS`` to rows of X, in arrays of their kind."""
         return self.like(ANSWERS[asked](clf, X), X)
 
     def staged(self, clf: Predictor, asked: str, X: Any) -> Iterator[Any]:
+        """Yield "decisions", "predict" or "scores" of every model of a path.
+
+        The scores are computed; all else is in arrays of X's kind.
+        """
         for scores in clf._staged_scores(X):
             yield self.like(of_scores(asked, scores, clf.classes_), X)
 
     def accuracy(self, predicted: Any, y: Any, sample_weight: Any) -> float:
+        """Return the weighted share of rows whose label is the predicted one."""
         from sklearn.metrics import accuracy_score  # a heavy import
 
         y, sample_weight = on_host(y), on_host(sample_weight)
         return accuracy_score(y, self.on_host(predicted), sample_weight=sample_weight)
 
 
-INPUT = ArrayInput()
+INPUT = Input()

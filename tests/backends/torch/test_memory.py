@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 torch = pytest.importorskip("torch")
 
 from shareboost.backends.torch import memory as memory_module  # noqa: E402
-from shareboost.backends.torch.memory import DeviceMemoryError, Memory  # noqa: E402
+from shareboost.backends.torch.memory import Memory  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +38,16 @@ class Work:
         if some.stop - some.start > self.most:
             raise torch.OutOfMemoryError("no room for a tensor")
         self.done += range(some.start, some.stop)
+        return some.stop
 
 
 def test_chunks_are_all_of_the_work_in_order(device, little):
     for n, room in product([0, 1, 7, 100], [1, 10, 95, 10_000]):
         little(room)
         work = Work(most=n)
-        Memory(torch.device(device)).chunks(n, 10, work, "some work")
+        results = Memory(torch.device(device)).chunks(n, 10, work, "some work")
         assert work.done == list(range(n))
+        assert results == [some.stop for some in work.asked]
         assert all(some.stop - some.start <= max(1, room // 10) for some in work.asked)
 
 
@@ -64,10 +66,9 @@ def test_work_that_runs_out_of_memory_is_done_in_smaller_chunks(device, little):
 
 def test_a_single_item_that_does_not_fit_is_told_with_advice(device):
     work = Work(most=0)
-    with pytest.raises(DeviceMemoryError, match="fewer rows") as caught:
+    with pytest.raises(MemoryError, match="fewer rows") as caught:
         Memory(torch.device(device)).chunks(5, 1234, work, "the sums of a column")
     told = str(caught.value)
-    assert isinstance(caught.value, MemoryError)
     for part in (device, "the sums of a column", "1,234 bytes", "no room for a tensor"):
         assert part in told
     assert work.asked[-1] == slice(0, 1)
@@ -83,8 +84,8 @@ def test_other_errors_are_raised_as_they_are(device):
 
 def test_a_device_tells_what_is_free(device):
     memory = Memory(torch.device(device))
-    if memory.free() is None:
-        assert memory.device.type == "cpu"
+    if memory.device.type == "cpu":
+        assert memory.free() == np.inf
         assert memory.room() == memory_module.PROCESSOR_BYTES
         return
     held = torch.empty(1 << 26, dtype=torch.uint8, device=device)
@@ -130,15 +131,18 @@ def test_a_fit_that_runs_out_of_memory_goes_on_in_smaller_chunks(name, device, d
     X, y = data
     whole = classifier(2, name, device=device).fit(X, y)
     failures = []
-    call = memory_module._out_of_memory
+    chunks = Memory.chunks
 
-    def fail_on_many(task, some):
-        if some.stop - some.start > 20:
-            failures.append(some)
-            return "artificially out of memory"
-        return call(task, some)
+    def failing_on_many(self, n, bytes_each, task, what):
+        def limited(some):
+            if some.stop - some.start > 20:
+                failures.append(some)
+                raise torch.OutOfMemoryError("artificially out of memory")
+            return task(some)
 
-    monkeypatch.setattr(memory_module, "_out_of_memory", fail_on_many)
+        return chunks(self, n, bytes_each, limited, what)
+
+    monkeypatch.setattr(Memory, "chunks", failing_on_many)
     again = classifier(2, name, device=device).fit(X, y)
     assert failures
     assert np.array_equal(again.selected_, whole.selected_)
@@ -175,10 +179,15 @@ def test_a_fit_for_which_there_is_no_memory_says_so_and_leaves_the_last_one(
     clf = classifier(2, "stumps", device=device).fit(X, y)
     before = clf.weights_
 
-    def fail(*_):
-        return "artificially out of memory"
+    chunks = Memory.chunks
 
-    monkeypatch.setattr(memory_module, "_out_of_memory", fail)
+    def fail(_):
+        raise torch.OutOfMemoryError("artificially out of memory")
+
+    def failing(self, n, bytes_each, task, what):
+        return chunks(self, n, bytes_each, fail, what)
+
+    monkeypatch.setattr(Memory, "chunks", failing)
     with pytest.raises(MemoryError, match="ran out of memory for .*fewer rows"):
         clf.set_params(n_features=3).fit(X, y)
     assert clf.weights_ is before

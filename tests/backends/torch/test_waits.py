@@ -24,7 +24,8 @@ WAITING = ("item", "tolist", "numpy", "cpu", "__float__", "__int__", "__bool__",
     [("lbfgs", "frobenius"), ("nesterov", "frobenius"), ("lbfgs", "l1"), ("nesterov", "linf1")],
 )
 def test_a_step_of_a_refit_waits_once_an_evaluation(solver, penalty, device, monkeypatch):
-    from shareboost.backends.torch import TorchBackend, checked_device
+    from shareboost.backends.torch import TorchBackend
+    from shareboost.backends.torch.input import checked_device
 
     X, y = load_digits(return_X_y=True)
     backend = TorchBackend(checked_device(device))

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dataset import CheckedSample, GivenSample, row_values
-from ...inputs import Input, backend_name, on_host
+from ...inputs import backend_name, on_host
 from ...predictor import Predictor
 from ...validation import check_labels_of_one_type
 from ..base import Backend
+from ..input import Input
 from ..numpy import NumpyBackend
 from .blocks import check_columns, lengths_of, some_rows
 from .dataset import checked_sample, evaluation_sample

@@ -2,45 +2,49 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from ...arrays import to_float64
+from ...arrays import Map, is_sparse, to_float64
 from ...gram import Factor, Gram
+from ...model import Model
 from ...penalties import PENALTIES
-from ...pools.features import columns_type
+from ...pools.base import Pool
+from ...pools.features import Features, columns_type
 from ..base import Backend
-from .memory import ADVICE, DeviceMemoryError, Memory
-from .tensors import compressed, full_precision, is_sparse, readable
+from .columns import DeviceColumns, DeviceGroups, DeviceProducts
+from .forms import SUMS, DeviceUnion, OnDevice, WrittenOut
+from .memory import ADVICE, CHUNK_EXAMPLES, Memory
+from .pieces import DevicePieces
+from .stumps import DeviceStumps
+from .templates import DeviceTemplates
+from .tensors import compressed, full_precision, readable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from ...arrays import Map
-    from ...model import Model
-    from ...pools.base import Pool
-    from ...pools.features import Features
-
-# Examples whose products are summed in the type of the rows; those sums are added in float64.
-# They are computed side by side: enough of them keep the whole device busy.
-CHUNK_EXAMPLES = 1024
+# By the pool that each is the form of.
+FORMS: dict[Any, type[OnDevice]] = {
+    form.__bases__[1]: form
+    for form in (
+        *(DeviceColumns, DeviceGroups, DeviceProducts, DeviceStumps, DevicePieces),
+        *(DeviceTemplates, DeviceUnion),
+    )
+}
 
 
 class TorchBackend(Backend):
     """The tensors of a torch device.
 
-    All rows are one block: a device is the faster the larger its tasks. Sums over examples
-    are still taken some at a time in the type of the rows, and added in float64. No sum
-    depends on the order in which threads of the device end, so a run on the same kind of
-    device, with as much memory free for its chunks, ends alike, to the last bit.
+    All rows are one block: a device is the faster the larger its tasks. No sum depends on the
+    order in which threads of the device end, so a run on the same kind of device, with as much
+    memory free for its chunks, ends alike, to the last bit.
     """
 
     xp = torch
@@ -52,22 +56,17 @@ class TorchBackend(Backend):
         kind = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
         self.name = f"torch {torch.__version__}, {kind}"
 
-    def __repr__(self) -> str:
-        return f"TorchBackend({str(self.device)!r})"
-
     @contextmanager
     def deterministic(self) -> Iterator[Map]:
         """Products of float32 are not rounded to 10 bits meanwhile, whatever is set."""
+        # Where Triton starts its kernels; a device of -1 changes nothing.
+        current = torch.cuda.device(self.device if self.device.type == "cuda" else -1)
+        without_autocast = torch.autocast(self.device.type, enabled=False)
         try:
-            with ExitStack() as stack:
-                if self.device.type == "cuda":  # where Triton starts its kernels
-                    stack.enter_context(torch.cuda.device(self.device))
-                stack.enter_context(torch.no_grad())
-                stack.enter_context(torch.autocast(self.device.type, enabled=False))
-                stack.enter_context(full_precision())
+            with current, torch.no_grad(), without_autocast, full_precision():
                 yield map
         except torch.OutOfMemoryError as error:
-            raise DeviceMemoryError(
+            raise MemoryError(
                 f"{self.device} ran out of memory for X or the chosen columns. {ADVICE} ({error})"
             ) from None
 
@@ -89,14 +88,22 @@ class TorchBackend(Backend):
         pointers, columns = (self.asarray(i.astype(np.int64)) for i in (X.indptr, X.indices))
         return compressed(pointers, columns, readable(self.asarray(X.data)), X.shape)
 
-    def form(self, pool: Pool) -> Pool:
-        from .forms import form_of
-
-        return form_of(pool, self)
+    def form(self, pool: Pool) -> Any:
+        kind: Any = type(pool)
+        if kind in FORMS:
+            return FORMS[kind].of(pool, self)
+        if all(getattr(kind, name) is getattr(Pool, name) for name in SUMS):
+            return pool  # whose columns are written out anywhere
+        if "n_atoms_" in vars(pool):
+            raise ValueError(
+                f"The pool {kind.__name__} cannot be computed on {self.device} with what it has "
+                "learned in NumPy: only it can read its statistics. Leave device=None."
+            )
+        form: Any = type(f"Device{kind.__name__}", (WrittenOut, kind), {})
+        return form.of(pool, self)
 
     def check(self, form: Pool, penalty: Any, X: Any) -> None:
-        sparse = sp.issparse(X) or (isinstance(X, Tensor) and is_sparse(X))
-        if sparse and not getattr(form, "takes_sparse", False):
+        if is_sparse(X) and not isinstance(form, (DeviceColumns, DeviceGroups)):
             name = type(form).__name__.removeprefix("Device")
             raise ValueError(
                 f"Sparse X cannot be computed on {self.device} with {name}: there only Columns and "
@@ -109,10 +116,21 @@ class TorchBackend(Backend):
             )
 
     def columns(self, features: Features, X: Any) -> Tensor:
-        """Return the columns of chosen atoms, of as many rows at a time as there is room for."""
+        """Return the columns of chosen atoms, of as many rows at a time as there is room for.
+
+        Those of compressed rows are their product with ones where the chosen columns are.
+        """
+        ids = features.input_columns
         if is_sparse(X):
-            return self._columns_of_sparse(features, X)
-        if features.input_columns is not None or not len(X):
+            if ids is None:
+                raise ValueError(
+                    f"Sparse X cannot be computed on {self.device} by {type(features).__name__}: "
+                    "there only models of columns take it. Give X dense, or as a SciPy matrix."
+                )
+            ones = torch.zeros((X.shape[1], len(ids)), dtype=columns_type(X), device=X.device)
+            ones[self.asarray(ids), torch.arange(len(ids), device=X.device)] = 1.0
+            return X.to(ones.dtype) @ ones
+        if ids is not None or not len(X):
             return features.columns(X)
         out: list[Tensor] = []  # (n_columns, rows), once the first rows tell its type
 
@@ -125,34 +143,18 @@ class TorchBackend(Backend):
         self.memory.chunks(len(X), features.scratch(X.shape[1]), write, "the columns of features")
         return out[0].T
 
-    def _columns_of_sparse(self, features: Features, X: Tensor) -> Tensor:
-        """Return columns of compressed rows: a product with ones where the chosen columns are."""
-        if features.input_columns is None:
-            kind = getattr(features, "kind", type(features).__name__)
-            kind = "a union" if kind == "union" else kind
-            raise ValueError(
-                f"Sparse X cannot be computed on {self.device} by a model of {kind}: there only "
-                "models of columns take it. Give X dense, or as a SciPy matrix."
-            )
-        ids = self.asarray(features.input_columns)
-        chosen = torch.zeros((X.shape[1], len(ids)), dtype=columns_type(X), device=X.device)
-        chosen[ids, torch.arange(len(ids), device=X.device)] = 1.0
-        return X.to(chosen.dtype) @ chosen
-
     def scores(self, model: Model, rows: Tensor) -> Tensor:
         """Return the scores of rows, (rows, k), of as many at a time as there is room for."""
         with self.deterministic():
             weights, intercept = self.asarray(model.weights.T), self.asarray(model.intercept)
+
+            def of(some: Tensor) -> Tensor:
+                return to_float64(self.columns(model.features, some)) @ weights + intercept
+
             if is_sparse(rows):  # which are not cut
-                return to_float64(self.columns(model.features, rows)) @ weights + intercept
-            scores = self.zeros((rows.shape[0], len(intercept)))
-
-            def write(some: slice) -> None:
-                columns = to_float64(self.columns(model.features, rows[some]))
-                scores[some] = columns @ weights + intercept
-
-            self.memory.chunks(len(rows), 24 * max(1, len(weights)), write, "the chosen columns")
-        return scores
+                return of(rows)
+            each, what = 24 * max(1, len(weights)), "the chosen columns"
+            return torch.cat(self.memory.chunks(len(rows), each, lambda i: of(rows[i]), what))
 
     def best(self, model: Model, rows: Tensor) -> Tensor:
         return self.scores(model, rows).argmax(dim=1)
@@ -200,55 +202,51 @@ class TorchBackend(Backend):
         total = torch.bmm(left, right).sum(dim=0, dtype=torch.float64)
         return total if whole == n else total + rows[:, whole:] @ columns[:, whole:].T
 
-    def inner(self, rows: Tensor, columns: Tensor) -> Tensor:
-        return self.correlated(rows, columns)
+    inner = correlated
 
 
 @cache
 def _chunked(n: int) -> tuple[int, int]:
-    """Return how many chunks of how many examples n of them make, with none left over if it can be.
+    """Return how many chunks of how many examples, at most ``CHUNK_EXAMPLES``, n of them make.
 
-    Chunks are of ``CHUNK_EXAMPLES`` at most, and of half of that at least.
+    None are left over where chunks of at least half as many allow it.
     """
-    if n <= CHUNK_EXAMPLES:
-        return 1, n
-    least, most = -(-n // CHUNK_EXAMPLES), 2 * n // CHUNK_EXAMPLES
+    least = max(1, -(-n // CHUNK_EXAMPLES))
+    most = max(least, 2 * n // CHUNK_EXAMPLES)
     even = (n_chunks for n_chunks in range(least, most + 1) if n % n_chunks == 0)
-    if (n_chunks := next(even, None)) is not None:
-        return n_chunks, n // n_chunks
-    return n // CHUNK_EXAMPLES, CHUNK_EXAMPLES
+    n_chunks = next(even, n // CHUNK_EXAMPLES)
+    return n_chunks, min(n // n_chunks, CHUNK_EXAMPLES)
 
 
+@dataclass(eq=False)
 class InverseFactor(Factor):
     """C and its inverse.
 
     A device takes long to start a task and short to do it: one product with the inverse
-    is faster than the many steps of a triangular solve. Neither changes as panels follow: both
-    grow by the rows of a panel.
+    is faster than the many steps of a triangular solve. Both grow by the rows of a panel.
     """
 
-    def __init__(self, C: Tensor, inverse: Tensor, stops: list[int]):
-        self._C = C
-        self._inverse = inverse
-        self.stops = stops
+    C: Tensor
+    inverse: Tensor
+    stops: list[int]
 
     def times(self, W: Tensor) -> Tensor:
-        return W @ self._C
+        return W @ self.C
 
     def divide(self, Z: Tensor) -> Tensor:
-        return Z @ self._inverse
+        return Z @ self.inverse
 
     def divide_transposed(self, G: Tensor) -> Tensor:
-        return G @ self._inverse.T
+        return G @ self.inverse.T
 
     def first(self, n_panels: int) -> InverseFactor:
         stops = self.stops[:n_panels]
         c = stops[-1] if stops else 0
-        return InverseFactor(self._C[:c, :c], self._inverse[:c, :c], stops)
+        return InverseFactor(self.C[:c, :c], self.inverse[:c, :c], stops)
 
     def grown(self, rows: Tensor) -> InverseFactor | None:
         old, new = self.size, rows.shape[1]
-        L = self._inverse
+        L = self.inverse
         across = rows[:, :old] @ L.T
         C, info = torch.linalg.cholesky_ex(rows[:, old:] - across @ across.T)
         if int(info) or not bool(torch.isfinite(C).all()):
@@ -256,13 +254,13 @@ class InverseFactor(Factor):
         eye = torch.eye(new - old, dtype=C.dtype, device=C.device)
         inverse = torch.linalg.solve_triangular(C, eye, upper=False)
         return InverseFactor(
-            _with_rows(self._C, across, C),
+            _with_rows(self.C, across, C),
             _with_rows(L, -(inverse @ (across @ L)), inverse),
             [*self.stops, new],
         )
 
     def asarray(self, values: NDArray[np.float64]) -> Tensor:
-        return torch.as_tensor(values, device=self._C.device)
+        return torch.as_tensor(values, device=self.C.device)
 
 
 def _with_rows(triangle: Tensor, across: Tensor, corner: Tensor) -> Tensor:

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from ...arrays import cast, ranges
+from ...arrays import cast, is_sparse, ranges
+from ...pools.base import Pool
 from ...pools.columns import Columns
 from ...pools.groups import Groups
 from ...pools.products import Products
-from ...pools.table import Powers
-from .backend import CHUNK_EXAMPLES
+from ...pools.table import Powers, Vector
 from .forms import OnDevice, SumsOnDevice
-from .memory import Memory
-from .tensors import by_columns, compressed, is_sparse
+from .memory import CHUNK_EXAMPLES, Memory
+from .tensors import by_columns, compressed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from ...pools.base import Pool
-    from ...pools.table import Vector
     from .backend import TorchBackend
 
 # Examples whose products of two columns are summed in the type of the rows.
@@ -73,7 +69,6 @@ class Compressed(NamedTuple):
 class DeviceColumns(SumsOnDevice, Columns):
     """As ``Columns``. Dense rows are read in their own type, sparse ones never made dense."""
 
-    takes_sparse = True
     columns = Columns.columns
 
     def encode(self, X: Any, rows: slice) -> Any:
@@ -83,9 +78,6 @@ class DeviceColumns(SumsOnDevice, Columns):
         pointers, values = columns.ccol_indices(), cast(columns.values(), self.sums_dtype_)
         entries = compressed(pointers, columns.row_indices(), values, (X.shape[1], X.shape[0]))
         return Compressed(entries, self.backend.numpy(pointers))
-
-    def parts(self, n_classes: int) -> list[slice]:
-        return ranges(self.n_atoms_, self.n_atoms_)
 
     def prepare(self, rows: Tensor) -> Tensor:
         rows = cast(rows, self.sums_dtype_)
@@ -98,18 +90,18 @@ class DeviceColumns(SumsOnDevice, Columns):
             values = data.entries.values()
             if not squares:
                 return data.times(rows, values)
-            counts = self.backend.asarray(np.diff(data.pointers))
+            counts = data.entries.crow_indices().diff()
             values = values / torch.repeat_interleave(scale[part].to(rows.dtype), counts)
             return torch.vstack([data.times(rows, v) for v in (values, values**2)])
         if not squares:
             return summed(self.backend, rows, data, lambda some: some.to(rows.dtype))
         pivot = self._learned("pivot_")
 
-        def scaled(power: int, some: Tensor) -> Tensor:
+        def scaled(some: Tensor, power: int) -> Tensor:
             return ((some.double() - pivot) / scale).to(rows.dtype).pow_(power)
 
-        both = [summed(self.backend, rows, data, partial(scaled, power)) for power in (1, 2)]
-        return torch.vstack(both)
+        reads = [partial(scaled, power=power) for power in (1, 2)]
+        return torch.vstack([summed(self.backend, rows, data, read) for read in reads])
 
     def gathered(self, data: Any, columns: Any) -> Tensor:
         if isinstance(data, Compressed):
@@ -119,8 +111,6 @@ class DeviceColumns(SumsOnDevice, Columns):
 
 class DeviceGroups(OnDevice, Groups):
     """As ``Groups``, of ``DeviceColumns``."""
-
-    takes_sparse = True
 
     @classmethod
     def of(cls, pool: Pool, backend: TorchBackend) -> Self:
@@ -134,10 +124,7 @@ class DeviceGroups(OnDevice, Groups):
 
 
 class DeviceProducts(SumsOnDevice, Products):
-    """As ``Products``: the correlations of all classes are one product of two matrices.
-
-    Its left factor has a row for each class and column, that column times the residual.
-    """
+    """As ``Products``: the correlations of all classes are one product of two matrices."""
 
     def parts(self, n_classes: int) -> list[slice]:
         d = self.n_columns_in_
@@ -148,7 +135,7 @@ class DeviceProducts(SumsOnDevice, Products):
 
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         if not squares:
-            return self._sums(data, rows, part, lambda some: some)
+            return self._sums(data, rows, part)
         return self._squares(data, cast(rows, self.squares_dtype_), part)
 
     def _moments(self, X: Tensor, share: Vector, part: slice) -> tuple[Vector, Vector]:
@@ -157,21 +144,20 @@ class DeviceProducts(SumsOnDevice, Products):
 
     def _squares(self, X: Tensor, rows: Tensor, part: slice) -> Tensor:
         """Return the sums for products of columns in their units, above those for the squares."""
-        unit = self.backend.asarray(self.unit_)  # while fit still works on it
-
-        def scaled(power: int, some: Tensor) -> Tensor:
-            return (some / unit.to(some.dtype)).pow_(power)
-
-        both = [self._sums(X, rows, part, partial(scaled, power)) for power in (1, 2)]
-        return torch.vstack(both)
+        unit = self.backend.asarray(self.unit_).to(rows.dtype)  # while fit still works on it
+        return torch.vstack([self._sums(X, rows, part, unit, power) for power in (1, 2)])
 
     def _sums(
-        self, X: Tensor, rows: Tensor, part: slice, read: Callable[[Tensor], Tensor]
+        self, X: Tensor, rows: Tensor, part: slice, unit: Tensor | None = None, power: int = 1
     ) -> Tensor:
-        """Return the sums of ``rows * product``, (k, atoms of the part), in float64."""
+        """Return the sums of ``rows * product``, (k, atoms of the part), in float64.
+
+        The products are those of powers of the columns, in their units if these are given.
+        """
 
         def values(some: Tensor) -> Tensor:
-            return read(some.to(rows.dtype))
+            some = some.to(rows.dtype)
+            return some if unit is None else (some / unit).pow_(power)
 
         if part.start < self.starts_[1]:  # the plain columns
             return summed(self.backend, rows, X, values)
@@ -179,18 +165,20 @@ class DeviceProducts(SumsOnDevice, Products):
         last = int(np.searchsorted(self.starts_, part.stop)) - 1
         k, n = rows.shape
         width = self.n_columns_in_ - first
-        total = torch.zeros((k, last - first, width), dtype=torch.float64, device=X.device)
 
-        def add(classes: slice) -> None:
-            mine = torch.zeros_like(total[classes])
+        def of_classes(classes: slice) -> Tensor:
+            shape = classes.stop - classes.start, last - first, width
+            total = torch.zeros(shape, dtype=torch.float64, device=X.device)
             for examples in ranges(n, PRODUCT_EXAMPLES):
                 right = values(X[examples])[:, first:]
                 left = rows[classes, None, examples] * right[:, : last - first].T
-                mine += (left.flatten(0, 1) @ right).unflatten(0, left.shape[:2])
-            total[classes] = mine
+                total += (left.flatten(0, 1) @ right).unflatten(0, left.shape[:2])
+            return total
 
         size = (last - first) * (PRODUCT_EXAMPLES * rows.element_size() + width * 16)
-        self.backend.memory.chunks(k, size, add, "the products of a class")
+        total = torch.cat(
+            self.backend.memory.chunks(k, size, of_classes, "the products of a class")
+        )
 
         def places() -> NDArray[np.intp]:
             """Return where the products are among those of all pairs of the columns."""
@@ -205,18 +193,17 @@ def summed(
 ) -> Tensor:
     """Return ``rows @ read(data)`` in float64, (k, d): rows (k, n), data (n, ...).
 
-    ``read`` turns some of the data's rows into the type of ``rows``; they are read as many
-    at a time as there is room for.
+    ``read`` turns some of the data's rows, as many as there is room for, into the type of ``rows``.
     """
     k, n = rows.shape
-    parts: list[Tensor] = []
 
-    def add(some: slice) -> None:
-        chunk = slice(some.start * CHUNK_EXAMPLES, min(some.stop * CHUNK_EXAMPLES, n))
-        parts.append(backend.correlated(rows[:, chunk], read(data[chunk]).T))
+    def of_some(some: slice) -> Tensor:
+        chunk = slice(some.start * CHUNK_EXAMPLES, some.stop * CHUNK_EXAMPLES)
+        return backend.correlated(rows[:, chunk], read(data[chunk]).T)
 
     each = rows.element_size() * data[:1].numel() * (3 * CHUNK_EXAMPLES + k)
-    backend.memory.chunks(-(-n // CHUNK_EXAMPLES), each, add, "the sums over rows of X")
+    n_chunks = -(-n // CHUNK_EXAMPLES)
+    parts = backend.memory.chunks(n_chunks, each, of_some, "the sums over rows of X")
     return torch.stack(parts).sum(dim=0)
 
 
@@ -235,14 +222,14 @@ def powers(X: Tensor, weight: Vector) -> Powers:
     ends = [values.double() for values in torch.aminmax(X, dim=0)]
     heaviest = int(np.argmax(weight))
     pivot, unit = X[heaviest].double(), _half_range(*ends)
-    parts: list[Tensor] = []
 
-    def add(some: slice) -> None:
+    def of_some(some: slice) -> Tensor:
         chunk = (X[some].double() - pivot).div_(unit)
         first = mass[some] @ chunk
-        parts.append(torch.stack([first, mass[some] @ chunk.square_()]))
+        return torch.stack([first, mass[some] @ chunk.square_()])
 
-    Memory(X.device).chunks(len(X), 3 * 8 * X[:1].numel(), add, "the moments of X")
+    each = 3 * 8 * X[:1].numel()
+    parts = Memory(X.device).chunks(len(X), each, of_some, "the moments of X")
     wanted = *ends, pivot, *torch.stack(parts).sum(dim=0)
     low, high, middle, first, second = (values.cpu().numpy() for values in wanted)
     return Powers(low, high, middle, float(weight[heaviest]), first, second, total)
@@ -252,7 +239,7 @@ def _sparse_powers(X: Tensor, mass: Tensor) -> tuple[Tensor, ...]:
     """Return extremes, means, and squares about these, of compressed rows, zeros counted."""
     columns = by_columns(X)
     values, lengths = columns.values().double(), columns.ccol_indices().diff()
-    own, total = mass[columns.row_indices()], mass.sum()
+    stored, total = mass[columns.row_indices()], mass.sum()
 
     def of_columns(numbers: Tensor, how: str = "sum", initial: float | None = 0.0) -> Tensor:
         return torch.segment_reduce(numbers, how, lengths=lengths, unsafe=True, initial=initial)
@@ -264,11 +251,11 @@ def _sparse_powers(X: Tensor, mass: Tensor) -> tuple[Tensor, ...]:
     high = torch.where(full, high, high.clamp(min=0.0))
     unit = _half_range(low, high)
     scaled = values / torch.repeat_interleave(unit, lengths)
-    mean = of_columns(own * scaled) / total
+    mean = of_columns(stored * scaled) / total
     about = scaled - torch.repeat_interleave(mean, lengths)
     # The entries that are not stored lie a mean away from it.
-    absent = (total - of_columns(own)).clamp(min=0.0)
-    return low, high, mean * unit, of_columns(own * about**2) + absent * mean**2
+    absent = (total - of_columns(stored)).clamp(min=0.0)
+    return low, high, mean * unit, of_columns(stored * about**2) + absent * mean**2
 
 
 def _half_range(low: Tensor, high: Tensor) -> Tensor:

@@ -1,74 +1,33 @@
-"""The forms in which pools compute on a torch device: what makes them fast there."""
+"""What the forms in which pools compute on a torch device have in common."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from torch import Tensor
 
 from ...pools.base import Pool, added
-from ...pools.columns import Columns
-from ...pools.groups import Groups
-from ...pools.pieces import Pieces
-from ...pools.products import Products
-from ...pools.stumps import Stumps
 from ...pools.table import Table, Whole
-from ...pools.templates import Templates
 from ...pools.union import Union
 from .tensors import host_array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
     from .backend import TorchBackend
 
-# The module here that has a pool's form, named "Device" and the pool's name.
-FORMS: dict[type[Pool], str] = {
-    Columns: "columns",
-    Groups: "columns",
-    Stumps: "stumps",
-    Products: "columns",
-    Pieces: "pieces",
-    Templates: "templates",
-    Union: "forms",
-}
 # What a pool leaves to ``Pool`` if its columns are written out, which any device can.
 SUMS = ("encode", "prepare", "stats", "correlations", "moments", "columns")
 
 
-def form_of(pool: Pool, backend: TorchBackend) -> Any:
-    """Return the form of a pool that the backend computes; raise where there is none.
-
-    It is the pool itself where nothing of the pool is NumPy's but what its features hold.
-    """
-    kind: Any = type(pool)
-    name = f"Device{kind.__name__}"
-    if kind in FORMS:
-        form: Any = getattr(import_module(f"{__package__}.{FORMS[kind]}"), name)
-        return form.of(pool, backend)
-    if all(getattr(kind, name) is getattr(Pool, name) for name in SUMS):
-        return pool
-    if "n_atoms_" in vars(pool):
-        raise ValueError(
-            f"The pool {kind.__name__} cannot be computed on {backend.device} with what it has "
-            "learned in NumPy: only it can read its statistics. Leave device=None."
-        )
-    form = type(name, (WrittenOut, kind), {})
-    return form.of(pool, backend)
-
-
 class OnDevice:
-    """What the forms have in common: all that their pool holds, and a backend."""
+    """All that a pool holds, and a backend."""
 
     backend: TorchBackend
     _held: dict[str, Tensor]
-    takes_sparse: ClassVar[bool] = False
 
     @classmethod
     def of(cls, pool: Pool, backend: TorchBackend) -> Self:
@@ -90,6 +49,11 @@ class OnDevice:
 class SumsOnDevice(OnDevice):
     """A form with sums of its own; a block is the rows of X, or has them as its ``source``."""
 
+    n_atoms_: int
+
+    def parts(self, n_classes: int) -> list[slice]:
+        return [slice(0, self.n_atoms_)]
+
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         """Return the statistic of a block, in float64."""
         raise NotImplementedError
@@ -107,7 +71,7 @@ class DeviceUnion(OnDevice, Union):
     """As ``Union``, of the forms of its pools."""
 
     @classmethod
-    def of(cls, pool: Pool, backend: TorchBackend) -> DeviceUnion:
+    def of(cls, pool: Pool, backend: TorchBackend) -> Self:
         form = super().of(pool, backend)
         for _, member in form._named():
             backend.form(member)  # raises before any work where one has none
@@ -132,33 +96,28 @@ class WrittenOut(OnDevice, Pool):
 
     def learn(self, table: Table, centred: bool) -> None:
         X, weight = table.gathered()
-        own: Any = super()  # the pool's class, which comes after this one
-        own.learn(Whole(host_array(X), weight), centred)
-        self._check_portable(X)
-        if "dtype_" not in vars(self):
-            return  # the scales are those of the columns, told next
-        scales = [np.asarray(own.scales(atom)) for atom in range(self.n_atoms_)]
-        self.scale_ = np.concatenate(scales)
-        self.edges_ = np.cumsum([0, *map(len, scales)])
-        self.pivot_ = np.zeros(len(self.scale_))
-
-    def prepare(self, rows: Any) -> Tensor:
-        """Return the rows in float64, as columns are summed far from their means."""
-        return rows.double()
-
-    def _check_portable(self, X: Tensor) -> None:
-        """Raise where the columns of features take no tensors."""
+        pool: Any = super()  # the pool's class, which comes after this one
+        pool.learn(Whole(host_array(X), weight), centred)
+        columns, cause = None, None
         try:
             columns = self.features([0]).columns(X[:1])
         except Exception as error:
-            columns = error
+            cause = error
         if not isinstance(columns, Tensor):
-            cause = columns if isinstance(columns, Exception) else None
             name = type(self).__name__.removeprefix("Device")
             raise ValueError(
                 f"The pool {name} cannot be computed on {self.backend.device}: the columns of its "
                 "features take no tensors. Leave device=None and give X in NumPy's arrays."
             ) from cause
+        if "dtype_" in vars(self):  # else the scales are those of the columns, told next
+            scales = [np.asarray(pool.scales(atom)) for atom in range(self.n_atoms_)]
+            self.scale_ = np.concatenate(scales)
+            self.edges_ = np.cumsum([0, *map(len, scales)])
+            self.pivot_ = np.zeros(len(self.scale_))
+
+    def prepare(self, rows: Any) -> Tensor:
+        """Return the rows in float64, as columns are summed far from their means."""
+        return rows.double()
 
 
 def padded(values: NDArray[Any], sizes: NDArray[Any], fill: Any) -> NDArray[Any]:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
+from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ...progress import track
 from .memory import Memory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import ModuleType
-
-    from numpy.typing import NDArray
 
 # Of devices that Triton compiles all kernels for.
 LEAST_CAPABILITY = (8, 0)
@@ -25,24 +21,18 @@ LEAST_CAPABILITY = (8, 0)
 MOST_CLASSES = 256
 
 
-def fused(tensor: Tensor) -> ModuleType | None:
-    """Return the module of Triton's kernels where they run: on CUDA, with Triton installed."""
-    return _kernels(tensor.device.index) if tensor.is_cuda else None
-
-
 @cache
-def _kernels(device: int) -> ModuleType | None:
-    """Return the kernels for a CUDA device of that number."""
-    if find_spec("triton") is None or torch.cuda.get_device_capability(device) < LEAST_CAPABILITY:
+def fused(device: torch.device) -> Any:
+    """Return the module of Triton's kernels where they run, on CUDA with Triton, else None."""
+    if device.type != "cuda" or find_spec("triton") is None:
         return None
-    from . import triton_kernels
-
-    return triton_kernels
+    modern = torch.cuda.get_device_capability(device) >= LEAST_CAPABILITY
+    return import_module(f"{__package__}.triton_kernels") if modern else None
 
 
 def value_and_residual(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor:
     """Return the loss of ``LogisticLoss``; scores, (k, n), are overwritten with the residual."""
-    if len(scores) <= MOST_CLASSES and (kernels := fused(scores)) is not None:
+    if len(scores) <= MOST_CLASSES and (kernels := fused(scores.device)) is not None:
         return kernels.softmax_residual(scores, y, weight, margin)
     true = y[None]
     # Taking the margin off the true class equals adding it to all the others.
@@ -70,54 +60,40 @@ def pixels(
 ) -> Tensor:
     """Return the pixels ``corner + inside`` of images, over a power of two, in float32."""
     row, first, others = (torch.as_tensor(p, device=X.device) for p in (image, corner, inside))
-    found = X[row[:, None], first[:, None] + others]
-    return (found if unit == 1.0 else found * (1.0 / unit)).float()
+    values = X[row[:, None], first[:, None] + others]
+    return (values if unit == 1.0 else values * (1.0 / unit)).float()
 
 
-def responses(images: Tensor, templates: Tensor, size: Sequence[int]) -> Tensor:
-    """Return the inner products with templates at all places, (n, down, across, f).
-
-    images (n, height, width, channels); templates (f, pixels), of patches of that size.
-    """
-    n = len(images)
-    windows = images.unfold(1, size[0], 1).unfold(2, size[1], 1)  # (n, down, across, c, rows, cols)
-    _, down, across = windows.shape[:3]
-    patches = windows.permute(0, 1, 2, 4, 5, 3).reshape(n * down * across, -1)
-    return (patches @ templates.T).reshape(n, down, across, -1)
-
-
-def masked_maxima(found: Tensor, down: Tensor, across: Tensor) -> Tensor:
+def masked_maxima(responses: Tensor, down: Tensor, across: Tensor) -> Tensor:
     """Return the largest response of every template under every mask, (n, a, b, f).
 
-    found (n, height, width, f), of the responses; down (a, height) and across (b, width),
-    positive, whose products are the masks.
+    responses (n, height, width, f); down (a, height) and across (b, width), positive, whose
+    products are the masks.
     """
-    if (kernels := fused(found)) is not None:
-        return kernels.masked_maxima(found, down, across)
-    n, _, _, f = found.shape
-    out = found.new_empty((n, len(down), len(across), f))
-    for b, weights in enumerate(across):
-        rows = torch.amax(found * weights[:, None], dim=2)  # (n, height, f)
-        for a, own in enumerate(down):
-            torch.amax(rows * own[:, None], dim=1, out=out[:, a, b])
+    if (kernels := fused(responses.device)) is not None:
+        return kernels.masked_maxima(responses, down, across)
+    n, _, _, f = responses.shape
+    out = responses.new_empty((n, len(down), len(across), f))
+    for b, beside in enumerate(across):
+        rows = torch.amax(responses * beside[:, None], dim=2)  # (n, height, f)
+        for a, above in enumerate(down):
+            torch.amax(rows * above[:, None], dim=1, out=out[:, a, b])
     return out
 
 
 def template_column(
     images: Tensor, template: Tensor, down: Tensor, across: Tensor, out: Tensor
 ) -> None:
-    """Write the largest masked response of each image to one template, as on the host.
+    """Write the largest response of each image to one template and mask, (n,).
 
-    images (n, height, width, channels); template (rows, columns, channels); the mask is the
-    product of its two sides; out (n,).
+    images (n, height, width, channels); template (rows, columns, channels).
     """
-    if (kernels := fused(images)) is not None:
-        rows, shape = images.flatten(1), tuple(images.shape[1:])
-        out.copy_(kernels.template_column(rows, shape, template, down, across))
+    if (kernels := fused(images.device)) is not None:
+        kernels.template_column(images, template, down, across, out)
         return
     weights = template.permute(2, 0, 1)[None]
-    found = torch.nn.functional.conv2d(images.permute(0, 3, 1, 2), weights)[:, 0]
-    torch.amax(torch.amax(found * across, dim=2) * down, dim=1, out=out)
+    responses = torch.nn.functional.conv2d(images.permute(0, 3, 1, 2), weights)[:, 0]
+    torch.amax(torch.amax(responses * across, dim=2) * down, dim=1, out=out)
 
 
 def lloyd(
@@ -129,8 +105,7 @@ def lloyd(
 ) -> NDArray[np.float32]:
     """Return the centres after some steps from those of the points, (n, p), as NumPy's.
 
-    As scikit-learn's k-means: distances about the mean of all points, and a centre that has
-    lost its points goes to the point that is farthest from its own.
+    As scikit-learn's k-means: a centre that has lost its points goes to the farthest point.
     """
     mean = points.mean(dim=0)
     points = points - mean
@@ -147,25 +122,18 @@ def lloyd(
 
 def _nearest(points: Tensor, centres: Tensor) -> Tensor:
     """Return the number of the nearest centre of each point, the first of equals."""
-    labels = torch.empty(len(points), dtype=torch.int64, device=points.device)
     squares, what = centres.square().sum(dim=1), "the distances of points to centres"
 
-    def write(some: slice) -> None:
-        apart = torch.addmm(squares, points[some], centres.T, alpha=-2.0)
-        labels[some] = apart.argmin(dim=1)
+    def nearest(some: slice) -> Tensor:
+        return torch.addmm(squares, points[some], centres.T, alpha=-2.0).argmin(dim=1)
 
-    Memory(points.device).chunks(len(points), 8 * len(centres), write, what)
-    return labels
+    return torch.cat(Memory(points.device).chunks(len(points), 8 * len(centres), nearest, what))
 
 
 def _means(points: Tensor, weight: Tensor, labels: Tensor, centres: Tensor) -> Tensor:
-    """Return the mean of the points of each label; of a label without points another point.
-
-    Sums are taken over points in the order of their labels, so they are always the same.
-    """
-    n_centres = len(centres)
-    order = torch.argsort(labels, stable=True)
-    counts = torch.bincount(labels, minlength=n_centres)
+    """Return the mean of the points of each label; of a label without points another point."""
+    order = torch.argsort(labels, stable=True)  # so that the sums are always the same
+    counts = torch.bincount(labels, minlength=len(centres))
     weighted = torch.cat([points.double() * weight[:, None], weight[:, None]], dim=1)[order]
     sums = torch.segment_reduce(weighted, "sum", lengths=counts, unsafe=True, initial=0.0)
     empty = torch.nonzero(sums[:, -1] == 0.0)[:, 0]

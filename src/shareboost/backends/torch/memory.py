@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from math import inf
+from typing import Any
 
 import torch
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-# Of the free memory, what the temporary tensors of a chunk may take; the rest is for what the
-# allocator cannot use and for the rounds to come.
-SHARE = 0.3
+# Of the free memory, what the temporary tensors of a chunk may take, and what is kept for all
+# rounds; the rest is for what the allocator cannot use.
+SHARE, KEPT_SHARE = 0.3, 0.7
 # More at a time is no faster.
 MOST_BYTES = 4 << 30
 # On a processor, whose memory is not asked: tensors that stay in a cache are faster.
 PROCESSOR_BYTES = 64 << 20
+# Examples whose products are summed in the type of the rows; those sums are added in float64.
+# They are computed side by side: enough of them keep the whole device busy.
+CHUNK_EXAMPLES = 1024
 ADVICE = (
     "Give fewer rows or features at a time, X in a smaller type, a pool of fewer atoms, or a "
     "device with more memory."
 )
-
-
-class DeviceMemoryError(MemoryError):
-    """The device has no room for even the smallest piece of the work."""
 
 
 class Memory:
@@ -32,60 +30,48 @@ class Memory:
     def __init__(self, device: torch.device):
         self.device = device
 
-    def free(self) -> int | None:
-        """Return the bytes that are free, those held for reuse included; None if unknown."""
+    def free(self) -> float:
+        """Return the bytes that are free, those held for reuse included; any number of others."""
         if self.device.type != "cuda":
-            return None
+            return inf
         free, _ = torch.cuda.mem_get_info(self.device)
-        held = torch.cuda.memory_reserved(self.device) - torch.cuda.memory_allocated(self.device)
-        return free + held
+        reserved = torch.cuda.memory_reserved(self.device)
+        return free + reserved - torch.cuda.memory_allocated(self.device)
 
     def room(self) -> int:
         """Return the bytes that a chunk's temporary tensors may take."""
-        free = self.free()
-        return PROCESSOR_BYTES if free is None else min(MOST_BYTES, int(SHARE * free))
+        if self.device.type != "cuda":
+            return PROCESSOR_BYTES
+        return min(MOST_BYTES, int(SHARE * self.free()))
 
-    def fits(self, n_bytes: int, share: float = 0.7) -> bool:
-        """Return whether something of so many bytes may be kept, in that share of what is free."""
-        free = self.free()
-        return free is None or n_bytes <= share * free
+    def fits(self, n_bytes: int) -> bool:
+        """Return whether something of so many bytes may be kept for all rounds."""
+        return n_bytes <= KEPT_SHARE * self.free()
 
-    def chunks(self, n: int, bytes_each: int, task: Callable[[slice], None], what: str) -> None:
-        """Call ``task`` on ranges that together are ``range(n)``, sized to the free memory.
+    def chunks(self, n: int, bytes_each: int, task: Callable[[slice], Any], what: str) -> list[Any]:
+        """Return the results of ``task`` on ranges that together are ``range(n)``, in order.
 
-        Each of the n items takes about ``bytes_each`` while the task runs. A task that runs out
-        of memory is called again on half of its range, and on half of that, so it must write,
-        not add to, what it makes; where a single item does not fit, raises
-        ``DeviceMemoryError``.
+        They are sized to the free memory: each of the n items takes about ``bytes_each`` while the
+        task runs. A task that runs out of memory is called again on half of its range, and on half
+        of that; where a single item does not fit, raises ``MemoryError``.
         """
         size = max(1, self.room() // max(1, bytes_each))
+        results: list[Any] = []
         start = 0
         while start < n:
             stop = min(start + size, n)
-            failure = _out_of_memory(task, slice(start, stop))
-            if failure is None:
+            try:
+                results.append(task(slice(start, stop)))
                 start = stop
-            elif stop - start > 1:
-                size = (stop - start) // 2
-                self._empty()
-            else:
-                raise DeviceMemoryError(
+                continue
+            except torch.OutOfMemoryError as error:
+                failure = str(error)
+            # Here the exception is gone, and with it the tensors of the failed call.
+            if stop - start == 1:
+                raise MemoryError(
                     f"{self.device} ran out of memory for {what}, of some {bytes_each:,} bytes "
                     f"at the least. {ADVICE} ({failure})"
                 )
-
-    def _empty(self) -> None:
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
-
-
-def _out_of_memory(task: Callable[[slice], None], some: slice) -> str | None:
-    """Call the task; return what torch says where there was no memory for it, else None.
-
-    Nothing of the failed call is left then: its exception, which holds its tensors, is gone.
-    """
-    try:
-        task(some)
-    except torch.OutOfMemoryError as error:
-        return str(error)
-    return None
+            size = (stop - start) // 2
+            torch.cuda.empty_cache()  # does nothing where there is no CUDA
+        return results

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -10,13 +12,9 @@ from torch import Tensor
 
 from ...arrays import cast
 from ...pools.stumps import Stumps
+from ...pools.table import Table, Vector
 from ...pools.thresholds import Counted
 from .forms import SumsOnDevice, padded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ...pools.table import Table, Vector
 
 # What the statistics of a part take at most.
 PART_BYTES = 1 << 28
@@ -31,43 +29,33 @@ class Ranked(NamedTuple):
 
 
 class DeviceStumps(SumsOnDevice, Stumps):
-    """As ``Stumps``. Rows are sorted once for every column.
+    """As ``Stumps``. A stump's sum is that of the first rows in the order of its column.
 
-    A stump's sum is then that of the first rows in the order of its column: sums along the
-    order, taken one after the other, give those of all thresholds, always in the same order
-    of additions, which counting by atomic operations would not. An entry takes four bytes
-    beside X; where those of all columns do not fit the free memory, columns are sorted anew in
-    every round, some at a time. The distinct values of each column are found on the device;
-    where a column is cut is then decided on the host.
+    Sums along that order give those of all thresholds, always in the same order of additions,
+    which counting by atomic operations would not. Where the orders of all columns do not fit the
+    free memory, columns are sorted anew in every round, some at a time.
     """
 
     def _counted(self, X: Tensor, weight: Vector) -> Iterator[Counted]:
-        n, d = X.shape
         share = self.backend.asarray(weight)
-        counted: list[Counted] = []
 
-        def count(columns: slice) -> None:
+        def count(columns: slice) -> list[Counted]:
             values, order = X[:, columns].T.double().sort(dim=1)
-            mass = share[order]
             # Two NaN are one value, though they are not equal.
             same = (values[:, 1:] == values[:, :-1]) | values[:, :-1].isnan()
             last = torch.cat([~same, same.new_ones((len(same), 1))], dim=1)
-            totals = torch.cumsum(mass, dim=1)[last]
-            counts = self.backend.numpy(last.sum(dim=1))
-            edges = np.cumsum(counts)[:-1]
+            totals = torch.cumsum(share[order], dim=1)[last]
+            edges = torch.cumsum(last.sum(dim=1), dim=0)[:-1].tolist()
             both = (np.split(self.backend.numpy(some), edges) for some in (values[last], totals))
-            for distinct, total in zip(*both, strict=True):
-                counted.append(Counted(distinct, np.diff(total, prepend=0.0)))
+            return [Counted(v, np.diff(total, prepend=0.0)) for v, total in zip(*both, strict=True)]
 
-        self.backend.memory.chunks(d, 48 * n, count, "the distinct values of a column")
-        yield from counted
+        each, what = 48 * len(X), "the distinct values of a column"
+        return chain.from_iterable(self.backend.memory.chunks(X.shape[1], each, count, what))
 
     def _set_common(self, table: Table) -> None:
-        """Leave out no code."""
-        self.stored_ = False
+        self.stored_ = False  # no code is left out
 
     def parts(self, n_classes: int) -> list[slice]:
-        """Return ranges of whole columns."""
         return self._of_whole_columns(PART_BYTES // (8 * n_classes))
 
     def encode(self, X: Tensor, rows: slice) -> Ranked:
@@ -76,23 +64,22 @@ class DeviceStumps(SumsOnDevice, Stumps):
         order = None
         if self.backend.memory.fits(4 * n * d):
             order = torch.empty((d, n), dtype=torch.int32, device=X.device)
-        below: list[Tensor] = []
 
-        def rank(columns: slice) -> None:
+        def rank(columns: slice) -> Tensor:
             places, reached = self._ranked(X, columns)
             if order is not None:
                 order[columns] = places
-            below.append(reached)
+            return reached
 
-        self.backend.memory.chunks(d, 64 * n, rank, "the codes of a column")
+        below = self.backend.memory.chunks(d, 64 * n, rank, "the codes of a column")
         return Ranked(order, torch.cat(below), X)
 
     def _ranked(self, X: Tensor, columns: slice) -> tuple[Tensor, Tensor]:
         """Return the order of the rows by each column, and how many each stump is 1 for."""
-        sizes = np.diff(self.starts_)[columns]
-        atoms = slice(int(self.starts_[columns.start]), int(self.starts_[columns.stop]))
+        starts = self.starts_[columns.start : columns.stop + 1]
+        sizes = np.diff(starts)
         # Every column's thresholds, after the last of which come some that no value exceeds.
-        cuts = padded(self.thresholds_[atoms], sizes, np.inf)
+        cuts = padded(self.thresholds_[starts[0] : starts[-1]], sizes, np.inf)
         thresholds, count = self.backend.asarray(cuts), self.backend.asarray(sizes)[:, None]
         values = X[:, columns].T.double().contiguous()
         codes = torch.minimum(torch.searchsorted(thresholds, values), count)
@@ -107,33 +94,29 @@ class DeviceStumps(SumsOnDevice, Stumps):
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
         """Return the sums of rows by code, (bins of the part, k): differences of those below.
 
-        Where NumPy's leave common codes out, one more row has the sum of all rows. The sums of
-        those codes are here all the same: they are not read there.
+        Where NumPy's leave common codes out, one more row has the sum of all rows.
         """
         k, n = rows.shape
         first, last = self._columns_of(part)
-        below = torch.empty((k, part.stop - part.start), dtype=torch.float64, device=rows.device)
-        numbers = np.repeat(np.arange(first, last), np.diff(self.starts_[first : last + 1]))
-        column = self.backend.asarray(numbers - first)
+        kept = data.order is not None
 
-        def write(columns: slice) -> None:
+        def of_columns(columns: slice) -> Tensor:
             some = slice(first + columns.start, first + columns.stop)
-            kept = data.order is not None
             order = data.order[some] if kept else self._ranked(data.source, some)[0]
             running = torch.cumsum(rows[:, order.long()], dim=2, dtype=torch.float64)
-            start, stop = self.starts_[[some.start, some.stop]].tolist()
-            mine = slice(start - part.start, stop - part.start)
-            reached = data.below[start:stop]
-            sums = running[:, column[mine] - columns.start, (reached - 1).clamp(min=0)]
-            below[:, mine] = torch.where(reached > 0, sums, 0.0)
+            starts = self.starts_[some.start : some.stop + 1]
+            column = self.backend.asarray(np.repeat(np.arange(len(order)), np.diff(starts)))
+            reached = data.below[starts[0] : starts[-1]]
+            sums = running[:, column, (reached - 1).clamp(min=0)]
+            return torch.where(reached > 0, sums, 0.0)
 
-        each = n * (8 + 14 * k + (64 if data.order is None else 0))
-        self.backend.memory.chunks(last - first, each, write, "the sums of a column")
+        each = n * (8 + 14 * k + (0 if kept else 64))
+        below = self.backend.memory.chunks(last - first, each, of_columns, "the sums of a column")
         total = rows.sum(dim=1, dtype=torch.float64)
         stumps, _, edges = self._bins(part)
-        up_to = below.new_empty((int(stumps.numel()) + last - first, k))
+        up_to = total.new_empty((len(stumps) + last - first, k))
         up_to[edges[1:] - 1] = total  # the last bin of each column, which has no stump
-        up_to[stumps] = below.T
+        up_to[stumps] = torch.cat(below, dim=1).T
         bins = up_to - up_to.roll(1, dims=0)
         bins[edges[:-1]] = up_to[edges[:-1]]
         return torch.vstack([bins, total]) if self.stored_ else bins

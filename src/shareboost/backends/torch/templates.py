@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
+from torch.nn.functional import pad
 
-from ...arrays import ranges
 from ...kernels import MIDDLE
 from ...pools.patches import as_images
 from ...pools.templates import Templates
 from .forms import SumsOnDevice
-from .kernels import fused, masked_maxima, responses
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from .kernels import fused, masked_maxima
 
 
 class DeviceImages(NamedTuple):
@@ -27,14 +26,9 @@ class DeviceImages(NamedTuple):
 
 
 class DeviceTemplates(SumsOnDevice, Templates):
-    """As ``Templates``: convolutions, masks and maxima on the device.
-
-    Selection works on the same codes of one byte. Where those of all images do not fit the
-    free memory, they are computed anew in every round, some images at a time.
+    """As ``Templates``. Where the codes of all images do not fit the free memory, they are computed
+    anew in every round, some images at a time.
     """
-
-    def parts(self, n_classes: int) -> list[slice]:
-        return ranges(self.n_atoms_, self.n_atoms_)
 
     def encode(self, X: Tensor, rows: slice) -> DeviceImages:
         X = X[rows].contiguous()
@@ -49,53 +43,43 @@ class DeviceTemplates(SumsOnDevice, Templates):
         return DeviceImages(codes, X)
 
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
+        def of_images(some: slice) -> Tensor:
+            return self._of_codes(self._coded(data.source[some], part), rows[:, some], squares)
+
         if data.codes is not None:
             sums = self._of_codes(data.codes[part], rows, squares)
         else:
-            parts: list[Tensor] = []
-
-            def add(some: slice) -> None:
-                codes = self._coded(data.source[some], part)
-                parts.append(self._of_codes(codes, rows[:, some], squares))
-
-            self._over_images(len(data.source), add)
-            sums = torch.stack(parts).sum(dim=0)
+            sums = torch.stack(self._over_images(len(data.source), of_images)).sum(dim=0)
         total = rows.sum(dim=1, dtype=torch.float64)
         if not squares:
             sums += MIDDLE * total[:, None]
-        sums = torch.nn.functional.pad(sums, (0, 1))
+        sums = pad(sums, (0, 1))
         sums[0, :, -1] = total
         return sums
 
     def _of_codes(self, codes: Tensor, rows: Tensor, squares: bool) -> Tensor:
-        """Return the sums of rows times codes about the middle, (1, k, atoms).
-
-        For squares (2, k, atoms): also times the squares of the codes. Of as many atoms at a time
-        as fit.
+        """Return the sums of rows times codes about the middle, and for squares times the squares
+        of these, (1 or 2, k, atoms), of as many atoms at a time as fit.
         """
-        kernels = None if squares else fused(codes)
-        if kernels is not None:
+        if not squares and (kernels := fused(codes.device)) is not None:
             return kernels.code_sums(codes, rows)[None]
-        shape = 1 + squares, len(rows), len(codes)
-        sums = torch.empty(shape, dtype=torch.float64, device=rows.device)
 
-        def write(some: slice) -> None:
+        def of_atoms(some: slice) -> Tensor:
             columns = codes[some].to(rows.dtype)
-            for out in sums:
-                out[:, some] = self.backend.correlated(rows, columns)
-                columns = columns.square()
+            powers = [columns, columns.square()] if squares else [columns]
+            return torch.stack([self.backend.correlated(rows, values) for values in powers])
 
-        self.backend.memory.chunks(len(codes), 13 * codes.shape[1], write, "the codes of an atom")
-        return sums
+        each, what = 13 * codes.shape[1], "the codes of an atom"
+        return torch.cat(self.backend.memory.chunks(len(codes), each, of_atoms, what), dim=2)
 
-    def _over_images(self, n: int, task: Any) -> None:
-        """Call the task on ranges of images for whose responses there is room."""
-        largest = max(
-            size.down.shape[1] * size.across.shape[1]
-            * (len(size.templates) + size.templates[0].size)
-            for size in self.sizes_
-        )  # fmt: skip
-        self.backend.memory.chunks(n, 9 * largest + 10 * self.n_atoms_, task, "the responses")
+    def _over_images(self, n: int, task: Callable[[slice], Any]) -> list[Any]:
+        """Return the results of the task on ranges of images for whose responses there is room."""
+        largest = 0
+        for size in self.sizes_:
+            n_places = size.down.shape[1] * size.across.shape[1]
+            largest = max(largest, n_places * (len(size.templates) + size.templates[0].size))
+        each = 9 * largest + 10 * self.n_atoms_
+        return self.backend.memory.chunks(n, each, task, "the responses")
 
     def _coded(self, X: Tensor, part: slice) -> Tensor:
         """Return the codes of some images for a part, (atoms of the part, n)."""
@@ -105,23 +89,21 @@ class DeviceTemplates(SumsOnDevice, Templates):
         return codes.floor_().sub_(MIDDLE).to(torch.int8).T
 
     def _calibrate(self, X: Tensor, sample: NDArray[np.intp], centred: bool) -> None:
-        images = as_images(
-            X[self.backend.asarray(sample)], slice(None), self.image_shape_, self.unit_
-        )
-        parts: list[tuple[Tensor, ...]] = []
+        X, n = X[self.backend.asarray(sample)], len(sample)
+        images = as_images(X, slice(None), self.image_shape_, self.unit_)
 
-        def add(some: slice) -> None:
+        def of_images(some: slice) -> tuple[Tensor, ...]:
             values = self._part_values(images[some], slice(0, self.n_atoms_))
             wide = values.double()
             sums = wide.sum(dim=0), wide.square_().sum(dim=0)
-            parts.append((values.amin(dim=0), values.amax(dim=0), *sums))
+            return values.amin(dim=0), values.amax(dim=0), *sums
 
-        self._over_images(len(images), add)
-        low, high, first, second = (torch.stack(own) for own in zip(*parts, strict=True))
-        wanted = low.amin(dim=0), high.amax(dim=0), first.sum(dim=0), second.sum(dim=0)
-        least, greatest, first_, second_ = map(self.backend.numpy, wanted)
-        n = len(images)
-        self._set_codes(least, greatest, first_ / n, second_ / n, centred)
+        low, high, first, second = map(
+            torch.stack, zip(*self._over_images(n, of_images), strict=True)
+        )
+        known = low.amin(dim=0), high.amax(dim=0), first.sum(dim=0) / n, second.sum(dim=0) / n
+        least, greatest, mean, square = map(self.backend.numpy, known)
+        self._set_codes(least, greatest, mean, square, centred)
 
     def _part_values(self, images: Any, part: slice) -> Tensor:
         """Return the values of a part's atoms, (images, atoms of the part)."""
@@ -135,8 +117,11 @@ class DeviceTemplates(SumsOnDevice, Templates):
             templates = size.templates[outer]
             flat = self.backend.asarray(templates.reshape(len(templates), -1))
             down, across = self.backend.asarray(size.down), self.backend.asarray(size.across)
-            found = responses(images, flat, templates.shape[1:3])
-            best = masked_maxima(found, down, across).flatten(1, 2)  # (n, masks, f)
+            windows = images.unfold(1, templates.shape[1], 1).unfold(2, templates.shape[2], 1)
+            shape = windows.shape[:3]  # (n, places down, places across)
+            patches = windows.permute(0, 1, 2, 4, 5, 3).reshape(shape.numel(), -1)
+            responses = (patches @ flat.T).reshape(*shape, -1)
+            best = masked_maxima(responses, down, across).flatten(1, 2)  # (n, masks, f)
             before = outer.start * size.n_masks
             values.append(best.transpose(1, 2).flatten(1)[:, start - before : stop - before])
         return torch.cat(values, dim=1)

@@ -6,6 +6,7 @@ import torch
 import triton
 import triton.language as tl
 from torch import Tensor
+from torch.nn.functional import pad
 
 # Tiles of ``code_sums``: atoms, examples at a time, and examples that a program sums. Products of
 # two bytes do not overflow 32 bits in such a sum.
@@ -14,50 +15,42 @@ ATOMS, EXAMPLES, SPLIT = 32, 256, 16384
 CLASSES = 21
 
 
-def masked_maxima(found: Tensor, down: Tensor, across: Tensor) -> Tensor:
-    """Return the largest response under every mask; see ``images.masked_maxima``."""
-    n, height, width, f = found.shape
+def masked_maxima(responses: Tensor, down: Tensor, across: Tensor) -> Tensor:
+    """Return the largest response under every mask; see ``kernels.masked_maxima``."""
+    n, height, width, f = responses.shape
     a, b = len(down), len(across)
-    out = torch.empty((n, a, b, f), dtype=torch.float32, device=found.device)
+    out = torch.empty((n, a, b, f), dtype=torch.float32, device=responses.device)
     rows, columns = triton.next_power_of_2(a), triton.next_power_of_2(b)
     block = max(16, min(4096 // (rows * columns), triton.next_power_of_2(f), 256))
     _masked_maxima[(n, triton.cdiv(f, block))](
-        found.contiguous(), down, across, out, height, width, f, a, b,
+        responses.contiguous(), down, across, out, height, width, f, a, b,
         A=rows, B=columns, BLOCK=block, num_warps=4,
     )  # fmt: skip
     return out
 
 
 def template_column(
-    X: Tensor, shape: tuple[int, int, int], template: Tensor, down: Tensor, across: Tensor
-) -> Tensor:
-    """Return the largest masked response of each image, a row of X, to one template, (n,).
-
-    template (rows, columns, channels); down and across, the mask, one number a place.
-    """
-    X = X if X.stride(1) == 1 else X.contiguous()
-    out = torch.empty(len(X), dtype=torch.float32, device=X.device)
-    rows, columns, channels = template.shape
-    _template_column[(len(X),)](
-        X, template.contiguous(), down, across, out, X.stride(0), shape[1] * channels, channels,
+    images: Tensor, template: Tensor, down: Tensor, across: Tensor, out: Tensor
+) -> None:
+    """Write the largest masked response of each image; see ``kernels.template_column``."""
+    (rows, columns, channels), line = template.shape, images.shape[2] * images.shape[3]
+    images = images.flatten(1)
+    images = images if images.stride(1) == 1 else images.contiguous()
+    _template_column[(len(images),)](
+        images, template.contiguous(), down, across, out, images.stride(0), line, channels,
         rows, columns * channels, len(down), len(across),
         PLACES=triton.next_power_of_2(len(down) * len(across)), num_warps=4,
     )  # fmt: skip
-    return out
 
 
 def code_sums(codes: Tensor, rows: Tensor) -> Tensor:
     """Return ``rows @ codes.T``, (k, c), in float64: codes (c, n), signed bytes; rows (k, n).
 
-    A row's numbers are rounded to 24 bits of its largest, which three signed bytes hold. So
-    all products and sums are of integers, and exact.
+    A row's numbers are rounded to 24 bits of its largest, three signed bytes. So sums are exact.
     """
+    if len(rows) > CLASSES:
+        return torch.cat([code_sums(codes, some) for some in rows.split(CLASSES)])
     codes = codes if codes.stride(1) == 1 else codes.contiguous()
-    return torch.cat([_few_code_sums(codes, some) for some in rows.split(CLASSES)])
-
-
-def _few_code_sums(codes: Tensor, rows: Tensor) -> Tensor:
-    """Return ``code_sums`` of up to ``CLASSES`` rows."""
     (c, n), k = codes.shape, len(rows)
     largest = torch.amax(rows.abs(), dim=1, keepdim=True).double()
     unit = torch.where(largest > 0.0, largest, 1.0) / 126.0
@@ -81,10 +74,7 @@ def _few_code_sums(codes: Tensor, rows: Tensor) -> Tensor:
 
 
 def softmax_residual(scores: Tensor, y: Tensor, weight: Tensor, margin: float) -> Tensor:
-    """Overwrite scores, (k, n), with the residual; return the total loss, in float64.
-
-    All steps of ``LogisticLoss`` at once, in its order: no number is rounded otherwise.
-    """
+    """Overwrite scores, (k, n), with the residual, as ``LogisticLoss``; return the total loss."""
     k, n = scores.shape
     rows = triton.next_power_of_2(k)
     block = max(32, min(256, 8192 // rows))
@@ -100,20 +90,17 @@ def shell_moments(
     points: Tensor, shifts: Tensor, rows: Tensor, tiles: Tensor, depths: Tensor, edges: Tensor,
     power: int,
 ) -> Tensor:  # fmt: skip
-    """Return the moments of rows in shells, (shells, (1 + power) k, p + 1), for power 0 or 1.
+    """Return ``pieces.moments`` of power 0 or 1, of tiles and depths, (tiles, rows of a tile).
 
-    points (n + 1, p + 1); shifts (shells, p + 1), which are taken off them; rows (n + 1, k);
-    tiles and depths (tiles, rows of a tile), those of shell s from ``edges[s]`` to
-    ``edges[s + 1]``.
+    Those of shell s are from ``edges[s]`` to ``edges[s + 1]``.
     """
     n_shells, width = shifts.shape
     k = rows.shape[1]
     out = torch.empty((n_shells, (1 + power) * k, width), dtype=torch.float32, device=points.device)
     # Rows that begin at whole lines of memory are read faster.
     wide, classes = max(16, triton.next_power_of_2(width)), triton.next_power_of_2(k)
-    points = torch.nn.functional.pad(points, (0, wide - width))
-    shifts = torch.nn.functional.pad(shifts, (0, wide - width))
-    rows = torch.nn.functional.pad(rows, (0, classes - k))
+    points, shifts = (pad(values, (0, wide - width)) for values in (points, shifts))
+    rows = pad(rows, (0, classes - k))
     _shell_moments[(n_shells,)](
         points, shifts, rows, tiles, depths, edges, out, k, width,
         ROWS=tiles.shape[1], POWER=power, CLASSES=classes, K=max(16, (1 + power) * classes),
@@ -124,7 +111,7 @@ def shell_moments(
 
 @triton.jit
 def _masked_maxima(
-    found, down, across, out, height, width, f, a, b,
+    responses, down, across, out, height, width, f, a, b,
     A: tl.constexpr, B: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     image = tl.program_id(0).to(tl.int64)
@@ -136,9 +123,9 @@ def _masked_maxima(
         row = tl.full((B, BLOCK), float("-inf"), tl.float32)
         for x in range(width):
             place = ((image * height + y) * width + x) * f
-            here = tl.load(found + place + lane, mask=inside, other=0.0)
+            response = tl.load(responses + place + lane, mask=inside, other=0.0)
             weight = tl.load(across + beside * width + x, mask=beside < b, other=0.0)
-            row = tl.maximum(row, weight[:, None] * here[None, :])
+            row = tl.maximum(row, weight[:, None] * response[None, :])
         weight = tl.load(down + above * height + y, mask=above < a, other=0.0)
         best = tl.maximum(best, weight[:, None, None] * row[None, :, :])
     mask = above[:, None, None] * b + beside[None, :, None]
@@ -164,8 +151,8 @@ def _template_column(
             pixel = tl.load(corner + dy * line + dx, mask=inside, other=0)
             response += weight * pixel.to(tl.float32)
     row = tl.load(across + x, mask=inside, other=0.0) * response
-    found = tl.load(down + y, mask=inside, other=0.0) * row
-    tl.store(out + image, tl.max(tl.where(inside, found, float("-inf")), axis=0))
+    masked = tl.load(down + y, mask=inside, other=0.0) * row
+    tl.store(out + image, tl.max(tl.where(inside, masked, float("-inf")), axis=0))
 
 
 @triton.jit
@@ -184,8 +171,8 @@ def _code_sums(
         place = atom.to(tl.int64)[:, None] * code_stride + example[None, :]
         code = tl.load(codes + place, mask=known & (example < n)[None, :], other=0)
         # Beyond the last example the rows are zeros.
-        own = tl.load(rows + row[None, :] * row_stride + example[:, None])
-        total = tl.dot(code, own, acc=total, out_dtype=tl.int32)
+        digit = tl.load(rows + row[None, :] * row_stride + example[:, None])
+        total = tl.dot(code, digit, acc=total, out_dtype=tl.int32)
     target = sums + (split.to(tl.int64) * c + atom[:, None]) * K + row[None, :]
     tl.store(target, total, mask=known)
 
@@ -200,24 +187,24 @@ def _softmax_residual(
     known = example < n
     inside = (row < k)[:, None] & known[None, :]
     true = tl.load(y + example, mask=known, other=0)
-    own_weight = tl.load(weight + example, mask=known, other=0.0)
+    mass = tl.load(weight + example, mask=known, other=0.0)
     place = scores + row.to(tl.int64)[:, None] * stride + example[None, :]
     score = tl.load(place, mask=inside, other=float("-inf"))
     is_true = row[:, None] == true[None, :]
     score = tl.where(is_true, score - MARGIN, score)
     score -= tl.max(score, axis=0)[None, :]
-    own = tl.sum(tl.where(is_true, score, 0.0), axis=0)
+    of_true = tl.sum(tl.where(is_true, score, 0.0), axis=0)
     exps = tl.exp(score)
     rest = tl.sum(tl.where(is_true, 0.0, exps), axis=0)
-    total = rest + tl.exp(own)
-    share = own_weight / total
+    total = rest + tl.exp(of_true)
+    share = mass / total
     residual = tl.where(is_true, -(rest * share)[None, :], exps * share[None, :])
     tl.store(place, residual, mask=inside)
     # log1p of a small number, by its quotient with what rounding made of it.
     near = 1.0 + rest
     small = tl.where(near == 1.0, rest, tl.log(near) * (rest / (near - 1.0)))
-    loss = tl.where(own == 0.0, small, tl.log(total) - own)
-    loss = tl.where(known, loss, 0.0).to(tl.float64) * own_weight.to(tl.float64)
+    loss = tl.where(of_true == 0.0, small, tl.log(total) - of_true)
+    loss = tl.where(known, loss, 0.0).to(tl.float64) * mass.to(tl.float64)
     tl.store(losses + tl.program_id(0), tl.sum(loss, axis=0))
 
 
@@ -231,15 +218,15 @@ def _shell_moments(
     line, j = tl.arange(0, K), tl.arange(0, WIDTH)
     q, power = line % CLASSES, line // CLASSES
     shift = tl.load(shifts + shell * WIDTH + j)
-    found = tl.zeros((K, WIDTH), dtype=tl.float32)
+    total = tl.zeros((K, WIDTH), dtype=tl.float32)
     for tile in range(tl.load(edges + shell), tl.load(edges + shell + 1)):
         row = tl.load(tiles + tile * ROWS + place).to(tl.int64)
         depth = tl.load(depths + tile * ROWS + place)
-        own = tl.load(rows + row[None, :] * CLASSES + q[:, None])
-        own = tl.where((power > 0)[:, None], own * depth[None, :], own)
-        here = tl.load(points + row[:, None] * WIDTH + j[None, :])
+        residual = tl.load(rows + row[None, :] * CLASSES + q[:, None])
+        residual = tl.where((power > 0)[:, None], residual * depth[None, :], residual)
+        point = tl.load(points + row[:, None] * WIDTH + j[None, :])
         # A row of zeros fills the last tile up: its residual is 0.
-        found += tl.dot(own, here - shift[None, :], input_precision="tf32x3")
+        total += tl.dot(residual, point - shift[None, :], input_precision="tf32x3")
     target = out + (shell.to(tl.int64) * (1 + POWER) * k + power[:, None] * k + q[:, None]) * width
     known = (power <= POWER) & (q < k)
-    tl.store(target + j[None, :], found, mask=known[:, None] & (j < width)[None, :])
+    tl.store(target + j[None, :], total, mask=known[:, None] & (j < width)[None, :])
