@@ -45,9 +45,8 @@ NAMES: dict[np.dtype[Any], tuple[str, str]] = {
 }
 MOST_AXES = 4
 
-_ARRAY_KEY = b'"base64"'
 _ARRAY_NUMBER = re.compile(rb'(?<="base64":)\d+')  # as texts never have: they escape their quotes
-_ARRAY_VALUE = re.compile(rb'"base64"[ \t\r\n]*:[ \t\r\n]*(?P<quote>")?')
+_ARRAY_START = re.compile(rb'"base64"[ \t\r\n]*+:[ \t\r\n]*+(")?')
 
 Document = dict[str, Any]
 Shape = tuple[int | None, ...]
@@ -78,13 +77,7 @@ def first_line(format_: str, crc32: int) -> bytes:
 
 
 def from_bytes(content: bytes, format_: str = FORMAT) -> Document:
-    """Return the document in a file, its arrays as views of their base64 text.
-
-    Raises
-    ------
-    ModelFormatError
-        For what is no JSON object of this format and version, or beyond the limits.
-    """
+    """Return the document in a file, its arrays as views of their base64 text."""
     if not content.isascii():
         raise ModelFormatError("the file has bytes that are not ASCII, as all of a model file are")
     text, arrays = _without_arrays(content)
@@ -119,28 +112,22 @@ def check_size(n_bytes: int) -> None:
 def array_to_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> dict[str, Any]:
     """Return an array as a file holds it, in one of the types above."""
     exact = np.ascontiguousarray(array, dtype=dtype)
-    return {
-        "dtype": dtype.str,
-        "shape": list(np.shape(array)),
-        "base64": base64.b64encode(exact.data),
-    }
+    text = base64.b64encode(exact.data)
+    return {"dtype": dtype.str, "shape": list(np.shape(array)), "base64": text}
 
 
 def array_from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) -> NDArray[Any]:
-    """Return the array of that type and shape; None stands for any length.
-
-    Nothing is allocated before the text is known to be as long as the shape asks for.
-    """
+    """Return the array of that type and shape; None stands for any length."""
     if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "base64"}:
         raise ModelFormatError(f"{name} is no array: it takes dtype, shape and base64")
     if value["dtype"] != dtype.str:
         raise ModelFormatError(f"{name} has dtype {shown(value['dtype'])}: it takes {dtype.str!r}")
     lengths = value["shape"]
-    if (
-        not isinstance(lengths, list)
-        or len(lengths) != len(shape)
-        or not all(type(length) is int and length >= 0 for length in lengths)
-        or any(asked not in (None, length) for length, asked in zip(lengths, shape, strict=True))
+    if not (
+        isinstance(lengths, list)
+        and len(lengths) == len(shape)
+        and all(type(n) is int and n >= 0 for n in lengths)
+        and all(asked in (None, n) for n, asked in zip(lengths, shape, strict=True))
     ):
         takes = ", ".join("any" if length is None else str(length) for length in shape)
         raise ModelFormatError(f"{name} does not have the shape ({takes}) that it takes")
@@ -149,16 +136,14 @@ def array_from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) 
     if not n_bytes and math.prod(n or 1 for n in lengths) * dtype.itemsize > LARGEST_FILE:
         raise ModelFormatError(f"{name} has a shape that no file has room for")
     text = value["base64"]
-    if len(text) != -(-n_bytes // 3) * 4:
-        raise ModelFormatError(
-            f"{name} has {len(text)} characters of base64, not as many as its shape takes"
-        )
     try:
         content = binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error as error:
         raise ModelFormatError(f"{name} has base64 that is not valid: {error}") from None
     if len(content) != n_bytes:
-        raise ModelFormatError(f"{name} has base64 of another length than its shape takes")
+        raise ModelFormatError(
+            f"{name} has {len(text)} characters of base64, not as many as its shape takes"
+        )
     array: NDArray[Any] = np.ndarray(lengths, dtype, content)
     return array.astype(dtype.newbyteorder("="))  # which may be written to
 
@@ -210,32 +195,25 @@ def _dumps(value: Any, number: Callable[[bytes], int] | None = None) -> str:
 
 def _without_arrays(content: bytes) -> tuple[str, list[memoryview | None]]:
     """Return the text with a number for each array's base64 text, and views of those."""
-    if content.count(_ARRAY_KEY) > MOST_ARRAYS:
+    if content.count(b'"base64"') > MOST_ARRAYS:
         raise ModelFormatError(f"the file has more than {MOST_ARRAYS:,} arrays")
-    pieces: list[memoryview | bytes] = []
-    arrays: list[memoryview | None] = []
     view = memoryview(content)
-    done = in_arrays = 0
-    start = content.find(_ARRAY_KEY)
-    while start >= 0:
-        match = _ARRAY_VALUE.match(content, start)
-        if match is None:  # a text that is no key
-            start = content.find(_ARRAY_KEY, start + len(_ARRAY_KEY))
-            continue
-        stop = content.find(b'"', match.end())
-        if match["quote"] is None or stop < 0:
+    pieces: list[memoryview | bytes] = []
+    arrays: list[memoryview] = []
+    done = 0
+    while match := _ARRAY_START.search(content, done):
+        start, stop = match.end(), content.find(b'"', match.end())
+        if match[1] is None or stop < 0:
             raise ModelFormatError("the file has an array whose base64 is no text, or not whole")
-        pieces += [view[done : match.start("quote")], b"%d" % len(arrays)]
-        arrays.append(view[match.end() : stop])
-        in_arrays += stop - match.end()
+        pieces += [view[done : start - 1], b"%d" % len(arrays)]
+        arrays.append(view[start:stop])
         done = stop + 1
-        start = content.find(_ARRAY_KEY, done)
-    if len(content) - in_arrays > LARGEST_TEXT:
+    if len(content) - sum(map(len, arrays)) > LARGEST_TEXT:
         raise ModelFormatError(
             f"the file has more than {LARGEST_TEXT:,} bytes beside its arrays: names, labels and "
             "parameters may take so many"
         )
-    return b"".join([*pieces, view[done:]]).decode("ascii"), arrays
+    return b"".join([*pieces, view[done:]]).decode("ascii"), [*arrays]
 
 
 def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
@@ -253,10 +231,7 @@ def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
 
     try:
         return json.loads(
-            text,
-            object_pairs_hook=as_object,
-            parse_int=_integer,
-            parse_constant=_refuse_constant,
+            text, object_pairs_hook=as_object, parse_int=_integer, parse_constant=_refuse_constant
         )
     except json.JSONDecodeError as error:
         raise ModelFormatError(
