@@ -181,14 +181,16 @@ class Checkpoint:
 def _path_of(document: Document, pool: Pool, n_classes: int) -> Path:
     """Return the path in a document, among the atoms of a pool fitted as then."""
     fields = Fields(document, "", KEYS)
-    features = pool.features(fields.unlike("atoms", pool.n_atoms_ - 1, most=math.inf))
+    features = pool.features(
+        fields.integers("atoms", None, 0, pool.n_atoms_ - 1, math.inf, distinct=True)
+    )
     path = path_from_plain(
         fields["path"],
         features,
         n_classes,
         limited=False,
         centers=fields.floats("centers", (features.n_columns,)),
-        scales=fields.positive("scales", (features.n_columns,)),
+        scales=fields.floats("scales", (features.n_columns,), positive=True),
     )
     if isinstance(path, PathOfOne) or path.n_atoms != pool.n_atoms_ or path.finish is not None:
         raise ModelFormatError("path is not that of a run of this pool that is under way")

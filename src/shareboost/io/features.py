@@ -46,13 +46,7 @@ Plain = dict[str, Any]
 
 
 def features_to_plain(features: Features) -> Plain:
-    """Return features as a file holds them.
-
-    Raises
-    ------
-    TypeError
-        For features of a pool that is not one of shareboost's.
-    """
+    """Return features as a file holds them; TypeError for those of another's pool."""
     if type(features) not in KINDS.values():
         raise TypeError(
             f"Features of the type {type(features).__name__} cannot be saved: a model file takes "
@@ -73,16 +67,16 @@ def features_from_plain(value: Any, name: str, n_inputs: int, depth: int = 0) ->
     if kind is None:
         raise ModelFormatError(f"{name} has no kind that is one of {', '.join(KINDS)}")
     fields = Fields(value, name, ("kind", *keys_of(kind)))
-    lengths = {INPUTS: n_inputs}
-    found = {}
+    lengths: dict[Any, int] = {INPUTS: n_inputs}
+    attributes: dict[str, Any] = {}
     for attribute, declared in kind.declared().items():
         key = declared.key or attribute
-        found[attribute] = _read(declared, key, fields, lengths, depth)
+        attributes[attribute] = _read(declared, key, fields, lengths, depth)
         if attribute == "ids":
-            lengths[ATOMS] = len(found["ids"])
+            lengths[ATOMS] = len(attributes["ids"])
         elif isinstance(declared, Members):
-            lengths[key] = len(found[attribute])
-    features = kind(**found)
+            lengths[key] = len(attributes[attribute])
+    features = kind(**attributes)
     if (wrong := features.inconsistency(n_inputs)) is not None:
         raise ModelFormatError(f"{name} has {wrong}")
     return features
@@ -90,12 +84,12 @@ def features_from_plain(value: Any, name: str, n_inputs: int, depth: int = 0) ->
 
 def keys_of(kind: type[Features]) -> list[str]:
     """Return the keys that features of a kind have in a file, besides ``kind``."""
-    return [key for name, own in kind.declared().items() for key in _schema(own, own.key or name)]
+    return [key for name, field in kind.declared().items() for key in _schema(field, name)]
 
 
 def schemas() -> Plain:
     """Return the definitions of features and of every kind of them in JSON Schema."""
-    found: Plain = {
+    definitions: Plain = {
         "features": {
             "description": "Chosen features, all of one kind.",
             "oneOf": [{"$ref": f"#/$defs/{name}"} for name in KINDS],
@@ -104,9 +98,9 @@ def schemas() -> Plain:
     for name, kind in KINDS.items():
         properties: Plain = {"kind": {"const": name}}
         for attribute, declared in kind.declared().items():
-            properties |= _schema(declared, declared.key or attribute)
-        found[name] = object_schema(properties)
-    return found
+            properties |= _schema(declared, attribute)
+        definitions[name] = object_schema(properties)
+    return definitions
 
 
 def _written(declared: Declared, key: str, value: Any) -> Plain:
@@ -125,29 +119,49 @@ def _written(declared: Declared, key: str, value: Any) -> Plain:
         case Members():
             return {key: [features_to_plain(member) for member in value]}
         case Choice(by_name=by_name):
-            return {key: next(name for name, own in by_name.items() if own == value)}
+            return {key: next(name for name, choice in by_name.items() if choice == value)}
         case ImageShape():
             return {key: list(map(int, value))}
     return {key: value}
 
 
-def _read(declared: Declared, key: str, fields: Fields, lengths: dict[str, int], depth: int) -> Any:
+def _read(declared: Declared, key: str, fields: Fields, lengths: dict[Any, int], depth: int) -> Any:
     """Return the value of a field; raise for all that it cannot be."""
     match declared:
-        case Integers():
-            return _integers(declared, key, fields, lengths)
-        case Reals():
-            return _reals(declared, key, fields, lengths)
+        case Integers(low=low, below=below, distinct=distinct):
+            high = LARGEST_INTEGER if below is None else lengths.get(below, below) - 1
+            if not distinct:
+                return fields.integers(key, lengths[ATOMS], low, high)
+            most = MOST_ATOMS if declared.by_atom else MOST_INTEGERS
+            return fields.integers(key, None, 0, high, most, distinct=True)
+        case Reals(single=single, positive=positive, largest=largest):
+            shape = tuple(lengths.get(length, length) for length in declared.shape)
+            array = fields.floats(key, shape, SINGLES if single else FLOATS, positive=positive)
+            if largest is not None and np.abs(array).max(initial=0.0) > largest:
+                raise ModelFormatError(f"{fields.named(key)} takes numbers up to {largest:,}")
+            return array
         case Stacks():
             return _unstacked(declared, key, fields, lengths[ATOMS])
         case Labels():
             return labels_from_plain(fields[key], fields.named(key))
-        case Members():
-            return _members(declared, key, fields, lengths[INPUTS], depth)
+        case Members(names=names):
+            members, name = fields.list(key), fields.named(key)
+            if not members or len(fields.list(names)) != len(members):
+                raise ModelFormatError(
+                    f"{fields.name} takes a name for each member, and at least one"
+                )
+            return [
+                features_from_plain(member, f"{name}[{i}]", lengths[INPUTS], depth + 1)
+                for i, member in enumerate(members)
+            ]
         case Choice(by_name=by_name):
             return fields.one_of(key, by_name)
         case ImageShape():
-            return _image_shape(key, fields, lengths[INPUTS])
+            sides = fields.list(key)
+            is_shape = len(sides) == 3 and all(type(side) is int and side > 0 for side in sides)
+            if not is_shape or math.prod(sides) != lengths[INPUTS]:
+                raise fields.bad(key, f"three integers whose product is {lengths[INPUTS]}")
+            return tuple(sides)
         case Positive():
             return fields.number(key, above=0.0)
         case Texts():
@@ -155,8 +169,9 @@ def _read(declared: Declared, key: str, fields: Fields, lengths: dict[str, int],
     raise TypeError(f"{type(declared).__name__} is no declaration of a field.")
 
 
-def _schema(declared: Declared, key: str) -> Plain:
+def _schema(declared: Declared, attribute: str) -> Plain:
     """Return the schema of what is under each key of a field."""
+    key = declared.key or attribute
     integers = array_schema(INTEGERS, 1)
     match declared:
         case Integers():
@@ -181,72 +196,18 @@ def _schema(declared: Declared, key: str) -> Plain:
     return {key: {"type": "array", "items": {"type": "string"}, "minItems": 1}}
 
 
-def _integers(
-    declared: Integers, key: str, fields: Fields, lengths: dict[str, int]
-) -> NDArray[np.intp]:
-    below = declared.below
-    if isinstance(below, str):
-        below = lengths[below]
-    high = LARGEST_INTEGER if below is None else below - 1
-    if declared.distinct:
-        most = MOST_ATOMS if declared.by_atom else MOST_INTEGERS
-        return fields.unlike(key, high, most)
-    return fields.integers(key, lengths[ATOMS], declared.low, high)
-
-
-def _reals(declared: Reals, key: str, fields: Fields, lengths: dict[str, int]) -> NDArray[Any]:
-    shape = tuple(lengths[own] if isinstance(own, str) else own for own in declared.shape)
-    read = fields.positive if declared.positive else fields.floats
-    found = read(key, shape, SINGLES if declared.single else FLOATS)
-    if declared.largest is not None and np.abs(found).max(initial=0.0) > declared.largest:
-        raise ModelFormatError(f"{fields.named(key)} takes numbers up to {declared.largest:,}")
-    return found
-
-
-def _members(
-    declared: Members, key: str, fields: Fields, n_inputs: int, depth: int
-) -> list[Features]:
-    plain = fields.list(key)
-    if not plain or len(fields.list(declared.names)) != len(plain):
-        raise ModelFormatError(f"{fields.name} takes a name for each member, and at least one")
-    return [
-        features_from_plain(member, f"{fields.named(key)}[{i}]", n_inputs, depth + 1)
-        for i, member in enumerate(plain)
-    ]
-
-
-def _image_shape(key: str, fields: Fields, n_inputs: int) -> tuple[int, ...]:
-    told = fields[key]
-    if (
-        not isinstance(told, list)
-        or len(told) != 3
-        or not all(type(side) is int and side > 0 for side in told)
-        or math.prod(told) != n_inputs
-    ):
-        raise ModelFormatError(
-            f"{fields.named(key)} takes three integers whose product is {n_inputs}"
-        )
-    return tuple(told)
-
-
 def _stacked(
     arrays: list[NDArray[np.float32]],
 ) -> tuple[list[NDArray[np.float32]], NDArray[np.intp]]:
     """Return the different ones among some arrays, a stack for each shape, and which each is."""
-    by_shape: dict[tuple[int, ...], dict[bytes, int]] = {}
-    places = []
-    for array in arrays:
-        known = by_shape.setdefault(array.shape, {})
-        places.append((array.shape, known.setdefault(array.tobytes(), len(known))))
-    starts, n = {}, 0
-    for shape, known in by_shape.items():
-        starts[shape] = n
-        n += len(known)
-    stacks = [
-        np.stack([np.frombuffer(content, np.float32).reshape(shape) for content in known])
-        for shape, known in by_shape.items()
-    ]
-    return stacks, np.array([starts[shape] + place for shape, place in places], dtype=np.intp)
+    keys = [(array.shape, array.tobytes()) for array in arrays]
+    by_shape: dict[tuple[int, ...], dict[bytes, NDArray[np.float32]]] = {}
+    for array, (shape, content) in zip(arrays, keys, strict=True):
+        by_shape.setdefault(shape, {})[content] = array
+    order = [(shape, content) for shape, known in by_shape.items() for content in known]
+    places = {key: place for place, key in enumerate(order)}
+    stacks = [np.stack([*known.values()]) for known in by_shape.values()]
+    return stacks, np.array([places[key] for key in keys], dtype=np.intp)
 
 
 def _unstacked(declared: Stacks, key: str, fields: Fields, n: int) -> list[NDArray[np.float32]]:

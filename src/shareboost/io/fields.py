@@ -1,7 +1,4 @@
-"""The fields of a JSON object, each checked as it is read, and labels of any type.
-
-Errors name the field.
-"""
+"""The fields of a JSON object, each checked as it is read, and labels of any type."""
 
 from __future__ import annotations
 
@@ -30,21 +27,9 @@ Value = TypeVar("Value")
 
 
 class Fields:
-    """The fields of one object of a file.
+    """The fields of one object of a file, which takes some keys, no more and no fewer.
 
-    Parameters
-    ----------
-    value : object
-        What JSON gave.
-    name : str
-        What errors call it; empty for the whole file.
-    keys : iterable of str
-        The keys that it takes, no more and no fewer.
-
-    Raises
-    ------
-    ModelFormatError
-        As all methods, where the file has something else than they take.
+    ``name`` is what errors call the object; empty for the whole file.
     """
 
     def __init__(self, value: Any, name: str, keys: Iterable[str]):
@@ -93,9 +78,8 @@ class Fields:
         """Return a finite number."""
         value = self[key]
         if type(value) not in (int, float) or not above < value < math.inf:
-            raise self.bad(
-                key, "a finite number" + ("" if above == -math.inf else f" above {above:g}")
-            )
+            least = "" if above == -math.inf else f" above {above:g}"
+            raise self.bad(key, f"a finite number{least}")
         return float(value)
 
     def text(self, key: str) -> str:
@@ -126,6 +110,7 @@ class Fields:
         low: int = 0,
         high: int = LARGEST_INTEGER,
         most: float = MOST_INTEGERS,
+        distinct: bool = False,
     ) -> NDArray[np.intp]:
         """Return an array of n integers of the range, (n,), or up to ``most`` where n is None."""
         array = array_from_plain(self[key], self.named(key), INTEGERS, (n,))
@@ -133,19 +118,17 @@ class Fields:
             raise ModelFormatError(f"{self.named(key)} has {array.size} integers: at most {most:,}")
         if array.size and not (low <= array.min() and array.max() <= high):
             raise ModelFormatError(f"{self.named(key)} takes integers from {low} to {high}")
+        if distinct and np.unique(array).size < array.size:
+            raise ModelFormatError(f"{self.named(key)} has an integer that comes twice")
         return array.astype(np.intp, copy=False)
 
-    def unlike(
-        self, key: str, high: int = LARGEST_INTEGER, most: float = MOST_INTEGERS
-    ) -> NDArray[np.intp]:
-        """Return an array of up to so many integers from 0, no two of them alike, (n,)."""
-        array = self.integers(key, None, 0, high, most)
-        if any_twice(array):
-            raise ModelFormatError(f"{self.named(key)} has an integer that comes twice")
-        return array
-
     def floats(
-        self, key: str, shape: Shape, dtype: np.dtype[Any] = FLOATS, finite: bool = True
+        self,
+        key: str,
+        shape: Shape,
+        dtype: np.dtype[Any] = FLOATS,
+        finite: bool = True,
+        positive: bool = False,
     ) -> NDArray[Any]:
         """Return an array of numbers, finite ones unless NaN and infinities are allowed."""
         array = array_from_plain(self[key], self.named(key), dtype, shape)
@@ -153,12 +136,7 @@ class Fields:
             raise ModelFormatError(
                 f"{self.named(key)} has NaN or infinity: it takes finite numbers"
             )
-        return array
-
-    def positive(self, key: str, shape: Shape, dtype: np.dtype[Any] = FLOATS) -> NDArray[Any]:
-        """Return an array of finite numbers above 0."""
-        array = self.floats(key, shape, dtype)
-        if not (array > 0).all():
+        if positive and not (array > 0).all():
             raise ModelFormatError(f"{self.named(key)} takes numbers above 0")
         return array
 
@@ -168,12 +146,6 @@ class Fields:
         if array.max(initial=0) > 1:
             raise ModelFormatError(f"{self.named(key)} takes bytes of 0 and 1")
         return array.astype(bool)
-
-
-def any_twice(integers: NDArray[np.integer]) -> bool:
-    """Return whether an integer comes twice."""
-    ordered = np.sort(integers)
-    return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def checked_text(value: Any, name: str) -> str:
@@ -189,13 +161,7 @@ def checked_text(value: Any, name: str) -> str:
 
 
 def labels_to_plain(labels: NDArray[Any], name: str) -> dict[str, Any]:
-    """Return labels as a file holds them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a type, or values, that a file cannot hold.
-    """
+    """Return labels as a file holds them; TypeError or ValueError for those that it cannot hold."""
     dtype = labels.dtype
     if labels.ndim != 1 or _TYPES.fullmatch(dtype.str) is None:
         raise TypeError(
@@ -209,7 +175,7 @@ def labels_to_plain(labels: NDArray[Any], name: str) -> dict[str, Any]:
         if any(value != label for value, label in zip(values, labels, strict=True)):
             raise ValueError(f"{name} has numbers that float64 does not hold, nor a model file.")
     elif dtype.kind == "O":
-        values = [_plain(label) for label in labels]
+        values = [label.item() if isinstance(label, np.generic) else label for label in labels]
     else:
         values = labels.tolist()
     if not all(map(_test_of(dtype), values)):
@@ -233,10 +199,9 @@ def labels_from_plain(value: Any, name: str, least: int = 0) -> NDArray[Any]:
     values = fields.list("values")
     if not all(map(_test_of(dtype), values)):
         raise ModelFormatError(f"{name} has values that its type {dtype.str} does not hold")
-    if dtype.kind in "UO":
-        for item in values:
-            if isinstance(item, str):
-                checked_text(item, f"an item of {name}")
+    for item in values:
+        if isinstance(item, str):
+            checked_text(item, f"an item of {name}")
     if dtype.kind == "U" and dtype.itemsize // 4 * len(values) > MOST_CHARACTERS:
         raise ModelFormatError(f"{name} takes at most {MOST_CHARACTERS:,} characters")
     if dtype.kind in "mM":
@@ -255,13 +220,6 @@ def _rising(labels: NDArray[Any]) -> bool:
         return bool((labels[:-1] < labels[1:]).all())
     except TypeError:  # text beside numbers
         return False
-
-
-def _plain(label: Any) -> Any:
-    """Return an object without NumPy's type."""
-    if isinstance(label, str):
-        return str(label)
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def _test_of(dtype: np.dtype[Any]) -> Callable[[Any], bool]:

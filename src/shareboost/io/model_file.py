@@ -271,7 +271,7 @@ def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
     groups = fields.optional("groups", lambda key: labels_from_plain(fields[key], key, least=1))
     features = features_from_plain(fields["features"], "features", n_inputs)
     told = Fields(fields["model"], "model", MODEL_KEYS)
-    chosen = features.take(told.unlike("chosen", features.ids.size - 1))
+    chosen = features.take(told.integers("chosen", None, 0, features.ids.size - 1, distinct=True))
     weights = told.floats("coef", (classes.size, chosen.n_columns))
     model = Model(chosen, weights, told.floats("intercept", (classes.size,)))
     iterations = told.integer("iterations")
@@ -281,7 +281,7 @@ def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
         features,
         classes.size,
         centers=fields.floats("centers", (features.n_columns,)),
-        scales=fields.positive("scales", (features.n_columns,)),
+        scales=fields.floats("scales", (features.n_columns,), positive=True),
         n_rows=n_rows,
         input_names=NumberedNames(n_inputs) if names is None else tuple(names),
     )

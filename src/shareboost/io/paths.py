@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..path import Path, PathOfOne, Round, StopReason
 from ..pools.features import Features
 from ..solvers import Status
-from .fields import MOST_INTEGERS, Fields, any_twice, checked_text
+from .fields import MOST_INTEGERS, Fields, checked_text
 from .text import FLAGS, FLOATS, INTEGERS, ModelFormatError, array_from_plain, array_to_plain
 
 STOP_REASONS = {str(reason): reason for reason in StopReason}
@@ -191,7 +191,7 @@ def _atoms(
     main = atoms[: stops[n_main]]
     round_of = np.repeat(np.arange(n_main), np.diff(stops[: n_main + 1]))
     twice = round_of * (1 << 32) + np.searchsorted(np.sort(features.ids), main)
-    if not np.isin(main, features.ids).all() or any_twice(twice):
+    if not np.isin(main, features.ids).all() or np.unique(twice).size < twice.size:
         raise ModelFormatError(
             f"{fields.named('atoms')} takes atoms of the features, each once a round"
         )
