@@ -1,8 +1,8 @@
 """The file that keeps the finished rounds of a run, so that a later one can go on from them.
 
-It has the format of a model file, with what identifies the run in the place of what a model needs
-beside its path: ``run``, a digest of all that the run depends on, by name, and ``atoms``, the ids
-of the features, which the pool makes again.
+It has the format of a model file. Instead of what a model needs beside its path it holds ``run``, a
+digest of each thing that the run depends on, and ``atoms``, the ids of the features, which the pool
+makes again.
 """
 
 from __future__ import annotations
@@ -38,31 +38,13 @@ START = first_line(FORMAT, 0).partition(b",")[0]  # of every checkpoint, whateve
 Stamp = tuple[int, int, int]
 
 
-class _NothingToWrite(Exception):  # noqa: N818
-    pass
-
-
 class Checkpoint:
     """The finished rounds of a run, in one file that is replaced atomically after every round.
 
     Whenever the process or the machine stops, the file is the one of some finished round,
     whole. A file of a run with other data or parameters is refused, also one that came up
     meanwhile. Two runs of the same data and parameters that both went on from one file never tear
-    it: the last to save wins.
-
-    Parameters
-    ----------
-    path : str or path-like
-        Where the file is or will be. Its folder must exist.
-    identity : dict of str to str
-        What the run depends on, in words, and the digest of each.
-
-    Raises
-    ------
-    ValueError
-        For a file that is not this run's or is damaged. It stays as it is.
-    OSError
-        Where no file can be written.
+    it: the last to save wins. ``identity`` has the digest of each thing that the run depends on.
     """
 
     def __init__(self, path: str | os.PathLike[str], identity: dict[str, str]):
@@ -73,8 +55,8 @@ class Checkpoint:
         self._accepted: Stamp | None = None  # of the file that may be replaced
         self._document = self._read()
         remove_leftovers(self._file)
-        with suppress(_NothingToWrite), whole_file(self._file, overwrite=True):
-            raise _NothingToWrite  # only to see, before any round, that a file can be written
+        with suppress(InterruptedError), whole_file(self._file, overwrite=True):
+            raise InterruptedError  # only to see, before any round, that a file can be written
 
     def path(self, pool: Pool, n_classes: int, resolved: dict[str, str]) -> Path | None:
         """Return the path saved last, among the atoms of the pool; None where there is none.
@@ -94,12 +76,8 @@ class Checkpoint:
     def save(self, path: Path) -> None:
         """Put the path on disk, all of it or nothing; once it returns it is there.
 
-        Raises
-        ------
-        ValueError
-            Where the file is not one that this run has read or written.
-        OSError
-            Where it cannot be written. The file stays as it is, and no other is left.
+        Raises ValueError for a file that this run has neither read nor written, and OSError where
+        none can be written. What is there stays.
         """
         from .. import __version__
 
@@ -148,9 +126,8 @@ class Checkpoint:
         return {key: fields[key] for key in KEYS} | {"run": run}
 
     def _unreadable(self, error: ModelFormatError) -> ValueError:
-        return ValueError(
-            f"{self.name} cannot be read: {error}. Give another path, or delete the file."
-        )
+        told = f"{self.name} cannot be read: {error}. Give another path, or delete the file."
+        return ValueError(told)
 
     def _check_run(self, run: dict[str, str], names: Any) -> None:
         """Raise where a file's run is another, and name what differs."""
