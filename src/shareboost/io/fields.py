@@ -27,24 +27,27 @@ Value = TypeVar("Value")
 
 
 class Fields:
-    """The fields of one object of a file, which takes some keys, no more and no fewer.
+    """The fields of one object of a file, which has ``keys``, perhaps ``others``, and no more.
 
     ``name`` is what errors call the object; empty for the whole file.
     """
 
-    def __init__(self, value: Any, name: str, keys: Iterable[str]):
+    def __init__(self, value: Any, name: str, keys: Iterable[str], others: Iterable[str] = ()):
         self.name = name
         if not isinstance(value, dict):
             raise ModelFormatError(f"{name} is {shown(value)}: it takes an object")
         keys = set(keys)
         if missing := keys - value.keys():
             raise ModelFormatError(f"{name or 'the file'} has no {min(missing)}")
-        if unknown := value.keys() - keys:
+        if unknown := value.keys() - keys - set(others):
             raise ModelFormatError(
                 f"{name or 'the file'} has a key {shown(min(unknown))} that this version does not "
                 "know"
             )
         self._values = value
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._values
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]

@@ -31,10 +31,7 @@ class _NotPlainError(Exception):
 def parameters_to_plain(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the parameters that a file can hold, and the names of the others.
 
-    Raises
-    ------
-    TypeError
-        For a pool of the user's own.
+    A pool of the user's own is a TypeError.
     """
     plain: dict[str, Any] = {}
     left_out: list[str] = []
@@ -68,8 +65,8 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
     if isinstance(value, Pool):
         return _plain_pool(value, name, left_out)
     if type(value) in PENALTIES.values():
-        own = {key: _plain(item, name, left_out) for key, item in vars(value).items()}
-        return {"penalty": type(value).__name__, "parameters": own}
+        arguments = {key: _plain(item, name, left_out) for key, item in vars(value).items()}
+        return {"penalty": type(value).__name__, "parameters": arguments}
     raise _NotPlainError
 
 
@@ -127,9 +124,8 @@ def _names(kind: type) -> tuple[frozenset[str], frozenset[str]]:
 def parameters_from_plain(value: Any, name: str, kind: type, depth: int = 0) -> dict[str, Any]:
     """Return the parameters of a class of estimators, pools or penalties."""
     known, needed = _names(kind)
-    told = value.keys() if isinstance(value, dict) else set()
-    fields = Fields(value, name, (told & known) | needed)
-    return {key: _value(fields[key], fields.named(key), depth + 1) for key in told}
+    fields = Fields(value, name, needed, known)
+    return {key: _value(fields[key], fields.named(key), depth + 1) for key in value}
 
 
 def _value(value: Any, name: str, depth: int) -> Any:
@@ -143,28 +139,40 @@ def _value(value: Any, name: str, depth: int) -> Any:
     if type(value) is int or (type(value) is float and math.isfinite(value)):
         return value
     key = next(iter(value), None) if isinstance(value, dict) else None
-    if key in ("list", "tuple"):
-        items = Fields(value, name, (key,)).list(key)
-        values = [_value(item, name, depth + 1) for item in items]
-        return values if key == "list" else tuple(values)
-    if key == "labels":
-        return labels_from_plain(Fields(value, name, (key,))[key], name)
-    if key == "array":
-        return _array(Fields(value, name, (key,))[key], name)
-    if key == "dict":
-        return _dict(Fields(value, name, ("dict",)).list("dict"), name, depth)
+    if key in ("list", "tuple", "labels", "array", "dict"):
+        return _collection(key, Fields(value, name, (key,)), depth)
     if key in ("pool", "penalty"):
         fields = Fields(value, name, (key, "parameters"))
         kinds: dict[str, Any] = POOLS if key == "pool" else PENALTIES
-        kind = fields.one_of(key, kinds)
-        arguments = parameters_from_plain(
-            fields["parameters"], fields.named("parameters"), kind, depth
-        )
+        kind, inner = fields.one_of(key, kinds), fields.named("parameters")
+        arguments = parameters_from_plain(fields["parameters"], inner, kind, depth)
         try:
             return kind(**arguments)
         except (TypeError, ValueError) as error:  # penalties check theirs
             raise ModelFormatError(f"{name} is not valid: {error}") from None
     raise ModelFormatError(f"{name} is {shown(value)}: it takes a plain value, a pool or a penalty")
+
+
+def _collection(key: str, fields: Fields, depth: int) -> Any:
+    """Return the list, tuple, dict or array that is under the one key of an object."""
+    name = fields.name
+    if key == "labels":
+        return labels_from_plain(fields[key], name)
+    if key == "array":
+        return _array(fields[key], name)
+    items = fields.list(key)
+    if key != "dict":
+        values = [_value(item, name, depth + 1) for item in items]
+        return values if key == "list" else tuple(values)
+    pairs = {}
+    for pair in items:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise ModelFormatError(f"{name} takes pairs of a key and a value")
+        one, value = (_value(item, name, depth + 1) for item in pair)
+        if not _may_be_key(one):
+            raise ModelFormatError(f"{name} has a key that is no text and no number")
+        pairs[one] = value
+    return pairs
 
 
 def _array(value: Any, name: str) -> NDArray[Any]:
@@ -176,15 +184,3 @@ def _array(value: Any, name: str) -> NDArray[Any]:
     if not 2 <= n_axes <= MOST_AXES:
         raise ModelFormatError(f"{name} is an array of {n_axes} axes: it takes 2 to {MOST_AXES}")
     return array_from_plain(value, name, TYPES[dtype], (None,) * n_axes)
-
-
-def _dict(pairs: list[Any], name: str, depth: int) -> dict[Any, Any]:
-    values = {}
-    for pair in pairs:
-        if not isinstance(pair, list) or len(pair) != 2:
-            raise ModelFormatError(f"{name} takes pairs of a key and a value")
-        key, value = (_value(item, name, depth + 1) for item in pair)
-        if not _may_be_key(key):
-            raise ModelFormatError(f"{name} has a key that is no text and no number")
-        values[key] = value
-    return values
