@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,10 +41,8 @@ class Fields:
         if missing := keys - value.keys():
             raise ModelFormatError(f"{name or 'the file'} has no {min(missing)}")
         if unknown := value.keys() - keys - set(others):
-            raise ModelFormatError(
-                f"{name or 'the file'} has a key {shown(min(unknown))} that this version does not "
-                "know"
-            )
+            told = f"{name or 'the file'} has a key {shown(min(unknown))}"
+            raise ModelFormatError(f"{told} that this version does not know")
         self._values = value
 
     def __contains__(self, key: str) -> bool:
@@ -136,9 +135,7 @@ class Fields:
         """Return an array of numbers, finite ones unless NaN and infinities are allowed."""
         array = array_from_plain(self[key], self.named(key), dtype, shape)
         if finite and not np.isfinite(array).all():
-            raise ModelFormatError(
-                f"{self.named(key)} has NaN or infinity: it takes finite numbers"
-            )
+            raise ModelFormatError(f"{self.named(key)} has NaN or infinity")
         if positive and not (array > 0).all():
             raise ModelFormatError(f"{self.named(key)} takes numbers above 0")
         return array
@@ -167,10 +164,8 @@ def labels_to_plain(labels: NDArray[Any], name: str) -> dict[str, Any]:
     """Return labels as a file holds them; TypeError or ValueError for those that it cannot hold."""
     dtype = labels.dtype
     if labels.ndim != 1 or _TYPES.fullmatch(dtype.str) is None:
-        raise TypeError(
-            f"{name} has the type {dtype}, which a model file cannot hold: it takes numbers, "
-            "booleans, text and dates."
-        )
+        told = f"{name} has the type {dtype}, which a model file cannot hold"
+        raise TypeError(f"{told}: it takes numbers, booleans, text and dates.")
     if dtype.kind in "mM":
         values = labels.astype(dtype.newbyteorder("=")).view(np.int64).tolist()
     elif dtype.kind == "f":
@@ -182,10 +177,8 @@ def labels_to_plain(labels: NDArray[Any], name: str) -> dict[str, Any]:
     else:
         values = labels.tolist()
     if not all(map(_test_of(dtype), values)):
-        raise TypeError(
-            f"{name} has a value that a model file cannot hold: it takes text, booleans, finite "
-            "numbers and dates."
-        )
+        told = f"{name} has a value that a model file cannot hold"
+        raise TypeError(f"{told}: it takes text, booleans, finite numbers and dates.")
     return {"dtype": dtype.str, "values": values}
 
 
@@ -211,38 +204,32 @@ def labels_from_plain(value: Any, name: str, least: int = 0) -> NDArray[Any]:
         labels = np.array(values, dtype=np.int64).view(dtype.newbyteorder("=")).astype(dtype)
     else:
         labels = np.array(values, dtype=dtype)
-    if least and not (labels.size >= least and _rising(labels)):
-        raise ModelFormatError(
-            f"{name} takes at least {least} labels, no two alike and in rising order"
-        )
-    return labels
-
-
-def _rising(labels: NDArray[Any]) -> bool:
-    try:
-        return bool((labels[:-1] < labels[1:]).all())
-    except TypeError:  # text beside numbers
-        return False
+    with suppress(TypeError):  # text beside numbers
+        if not least or (labels.size >= least and (labels[:-1] < labels[1:]).all()):
+            return labels
+    raise ModelFormatError(
+        f"{name} takes at least {least} labels, no two alike and in rising order"
+    )
 
 
 def _test_of(dtype: np.dtype[Any]) -> Callable[[Any], bool]:
     """Return what tells whether a JSON value is one of the type."""
-    if dtype.kind == "U":
-        width = dtype.itemsize // 4
-        return lambda value: isinstance(value, str) and len(value) <= width
-    if dtype.kind == "b":
-        return lambda value: isinstance(value, bool)
-    if dtype.kind == "f":
-        most = math.inf if dtype.itemsize > 8 else float(np.finfo(dtype).max)
-        return lambda value: _is_plain_number(value) and abs(value) <= most
-    if dtype.kind == "O":
-        return lambda value: isinstance(value, (str, bool)) or _is_plain_number(value)
-    bounds = np.iinfo(np.int64 if dtype.kind in "mM" else dtype)
-    low, high = bounds.min + (dtype.kind in "mM"), bounds.max  # the lowest of dates is none
-    return lambda value: type(value) is int and low <= value <= high
+    kinds: dict[str, tuple[type, ...]] = {
+        "U": (str,),
+        "b": (bool,),
+        "f": (int, float),
+        "O": (str, bool, int, float),
+    }
+    integers = np.iinfo(dtype if dtype.kind in "iu" else np.int64)
+    low = integers.min + (dtype.kind in "mM")  # the lowest of dates is none
+    most = np.finfo(dtype if dtype.kind == "f" and dtype.itemsize <= 8 else np.float64).max
 
+    def is_one(value: Any) -> bool:
+        if type(value) not in kinds.get(dtype.kind, (int,)):
+            return False
+        if isinstance(value, str):
+            return dtype.kind == "O" or len(value) <= dtype.itemsize // 4
+        in_range = not isinstance(value, int) or low <= value <= integers.max
+        return in_range and abs(value) <= most
 
-def _is_plain_number(value: Any) -> bool:
-    if type(value) is int:
-        return -(1 << 63) <= value < 1 << 63
-    return type(value) is float and math.isfinite(value)
+    return is_one

@@ -134,9 +134,8 @@ def load_model(path: str | os.PathLike[str]) -> Predictor:
             # Of a file that grows meanwhile, too much to be taken.
             return model_of(file.read(LARGEST_FILE + 1))
     except ModelFormatError as error:
-        raise ModelFormatError(
-            f"{os.fspath(path)!r} is no model that can be read: {error}."
-        ) from None
+        told = f"{os.fspath(path)!r} is no model that can be read: {error}."
+        raise ModelFormatError(told) from None
 
 
 def _without_waiting(path: str, flags: int) -> int:
@@ -227,10 +226,8 @@ def _kind_of(model: Any) -> type[Predictor]:
         return _class("ShareBoostClassifier")
     if name in RIVALS and type(model) is _class(name):
         return type(model)
-    raise TypeError(
-        f"model is a {name}, which a model file cannot hold: it takes a ShareBoostClassifier, a "
-        f"ShareBoostCV or one of {', '.join(RIVALS)}."
-    )
+    known = ", ".join(("ShareBoostClassifier", "ShareBoostCV", *RIVALS))
+    raise TypeError(f"model is a {name}, which a model file cannot hold: it takes {known}.")
 
 
 def _class(name: str) -> type[Any]:

@@ -28,18 +28,24 @@ class _NotPlainError(Exception):
     """A value that a file cannot hold."""
 
 
-def parameters_to_plain(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def parameters_to_plain(
+    parameters: dict[str, Any], prefix: str = "", needed: frozenset[str] = frozenset()
+) -> tuple[dict[str, Any], list[str]]:
     """Return the parameters that a file can hold, and the names of the others.
 
-    A pool of the user's own is a TypeError.
+    A pool of the user's own is a TypeError. Those that are needed cannot be left out.
     """
     plain: dict[str, Any] = {}
     left_out: list[str] = []
     for name, value in parameters.items():
+        left: list[str] = []
         try:
-            plain[name] = _plain(value, name, left_out)
+            plain[name] = _plain(value, prefix + name, left)
         except _NotPlainError:
-            left_out.append(name)
+            if name in needed:
+                raise
+            left = [prefix + name]
+        left_out += left
     return plain, left_out
 
 
@@ -47,70 +53,42 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
     """Return a value as a file holds it; numbers, text and null as they are."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, (bool, str)):
-        return str(value) if isinstance(value, str) else value
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, int) and abs(value) < 1 << 63:
-        return int(value)
+        return value
     if isinstance(value, float) and math.isfinite(value):
-        return float(value)
+        return value
     if type(value) in (list, tuple):
         return {type(value).__name__: [_plain(item, name, left_out) for item in value]}
     if type(value) is dict:
-        if not all(_may_be_key(key) for key in value):
-            raise _NotPlainError
         pairs = [(_plain(k, name, left_out), _plain(v, name, left_out)) for k, v in value.items()]
+        if any(isinstance(key, dict) for key, _ in pairs):  # neither text nor a number
+            raise _NotPlainError
         return {"dict": pairs}
     if type(value) is np.ndarray:
-        return _plain_array(value, name)
-    if isinstance(value, Pool):
-        return _plain_pool(value, name, left_out)
-    if type(value) in PENALTIES.values():
-        arguments = {key: _plain(item, name, left_out) for key, item in vars(value).items()}
-        return {"penalty": type(value).__name__, "parameters": arguments}
-    raise _NotPlainError
-
-
-def _may_be_key(value: Any) -> bool:
-    """Return whether a dict may have that key: text and numbers.
-
-    Tuples and longer integers could be made to hash alike, and a dict of thousands of such keys
-    takes minutes.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, int):
-        return abs(value) < 1 << 63
-    return value is None or isinstance(value, (str, float))
-
-
-def _plain_array(value: NDArray[Any], name: str) -> dict[str, Any]:
-    """Return an array: of numbers, or of any labels where it has one axis."""
-    if 1 < value.ndim <= MOST_AXES and value.dtype.str in TYPES:
-        return {"array": array_to_plain(value, value.dtype)}
-    try:
-        return {"labels": labels_to_plain(value, name)}
-    except (TypeError, ValueError):
-        raise _NotPlainError from None
-
-
-def _plain_pool(pool: Pool, name: str, left_out: list[str]) -> dict[str, Any]:
-    kind = type(pool)
-    if POOLS.get(kind.__name__) is not kind:
-        raise TypeError(
-            f"{name} is a {kind.__name__}, a pool that is not shareboost's: a model file takes "
-            f"{', '.join(POOLS)} alone."
-        )
-    plain: dict[str, Any] = {}
-    left: list[str] = []
-    for parameter, value in pool.get_params(deep=False).items():
+        if 1 < value.ndim <= MOST_AXES and value.dtype.str in TYPES:
+            return {"array": array_to_plain(value, value.dtype)}
         try:
-            plain[parameter] = _plain(value, f"{name}.{parameter}", left)
-        except _NotPlainError:
-            if parameter in _names(kind)[1]:
-                raise
-            left.append(f"{name}.{parameter}")
-    left_out += left
-    return {"pool": kind.__name__, "parameters": plain}
+            return {"labels": labels_to_plain(value, name)}
+        except (TypeError, ValueError):
+            raise _NotPlainError from None
+    kind = type(value)
+    if isinstance(value, Pool):
+        if POOLS.get(kind.__name__) is not kind:
+            raise TypeError(
+                f"{name} is a {kind.__name__}, a pool that is not shareboost's: a model file takes "
+                f"{', '.join(POOLS)} alone."
+            )
+        _, needed = _names(kind)
+        known = value.get_params(deep=False)
+        arguments, left = parameters_to_plain(known, f"{name}.", needed)
+        left_out += left
+        return {"pool": kind.__name__, "parameters": arguments}
+    if kind in PENALTIES.values():
+        arguments = {key: _plain(item, name, left_out) for key, item in vars(value).items()}
+        return {"penalty": kind.__name__, "parameters": arguments}
+    raise _NotPlainError
 
 
 @cache
@@ -164,15 +142,18 @@ def _collection(key: str, fields: Fields, depth: int) -> Any:
     if key != "dict":
         values = [_value(item, name, depth + 1) for item in items]
         return values if key == "list" else tuple(values)
-    pairs = {}
+    values_by_key = {}
     for pair in items:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ModelFormatError(f"{name} takes pairs of a key and a value")
         one, value = (_value(item, name, depth + 1) for item in pair)
-        if not _may_be_key(one):
+        # Tuples and longer integers could be made to hash alike, and a dict of thousands of such
+        # keys takes minutes.
+        is_long = isinstance(one, int) and abs(one) >= 1 << 63
+        if is_long or not (one is None or isinstance(one, (str, int, float))):
             raise ModelFormatError(f"{name} has a key that is no text and no number")
-        pairs[one] = value
-    return pairs
+        values_by_key[one] = value
+    return values_by_key
 
 
 def _array(value: Any, name: str) -> NDArray[Any]:

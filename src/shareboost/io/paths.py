@@ -73,9 +73,7 @@ def path_from_plain(
     rounds = _rounds_from_plain(fields["rounds"], weights, features, about["n_atoms"], limited)
     if not whole:
         if len(rounds) != 1 or finished or rounds[0].plain or fields["weights"] is not None:
-            raise ModelFormatError(
-                "path is not whole, and does not have just one round without weights"
-            )
+            raise ModelFormatError("path is not whole, and not just one round without weights")
         return PathOfOne(start=rounds[0], rounds=rounds, **about)
     if len(rounds) < 1 + 2 * finished:
         raise ModelFormatError("path is finished, and has no round")
@@ -88,10 +86,7 @@ def digests_from_plain(value: Any, name: str) -> dict[str, str]:
     """Return digests by name."""
     if not isinstance(value, dict) or len(value) > MOST_DIGESTS:
         raise ModelFormatError(f"{name} takes an object of up to {MOST_DIGESTS} texts")
-    return {
-        checked_text(key, f"a key of {name}"): checked_text(digest, name)
-        for key, digest in value.items()
-    }
+    return {checked_text(key, name): checked_text(digest, name) for key, digest in value.items()}
 
 
 def with_plain(rounds: list[Round]) -> list[Round]:
@@ -103,28 +98,25 @@ def _rounds_to_plain(rounds: list[Round]) -> dict[str, Any]:
     """Return rounds as a file holds them, behind them those of the runs without swaps."""
     every = with_plain(rounds)
     advices = list(dict.fromkeys(round_.status.advice for round_ in every))
-    swaps = [swap for round_ in every for swap in round_.swaps]
     has_plain = [round_.plain is not None for round_ in rounds]
     has_plain += [False] * (len(every) - len(rounds))
+    swaps = [swap for round_ in every for swap in round_.swaps]
 
-    def floats(key: str) -> dict[str, Any]:
-        tell = [round_.status if key in OF_STATUS else round_ for round_ in every]
-        return array_to_plain(np.array([getattr(one, key) for one in tell]), FLOATS)
-
-    def integers(values: list[int]) -> dict[str, Any]:
-        return array_to_plain(np.array(values, dtype=np.int64), INTEGERS)
+    def column(key: str, dtype: np.dtype[Any]) -> dict[str, Any]:
+        holders = [round_.status if key in OF_STATUS else round_ for round_ in every]
+        return array_to_plain([getattr(holder, key) for holder in holders], dtype)
 
     return {
-        **{key: floats(key) for key in (*FINITE, *OPEN)},
-        "atom": integers([round_.atom for round_ in every]),
-        "iterations": integers([round_.status.iterations for round_ in every]),
+        **{key: column(key, FLOATS) for key in (*FINITE, *OPEN)},
+        "atom": column("atom", INTEGERS),
+        "iterations": column("iterations", INTEGERS),
         "advices": advices,
-        "advice": integers([advices.index(round_.status.advice) for round_ in every]),
-        "fell_back": array_to_plain(np.array([round_.fell_back for round_ in every]), FLAGS),
-        "has_plain": array_to_plain(np.array(has_plain), FLAGS),
-        "n_atoms": integers([len(round_.atoms) for round_ in every]),
-        "atoms": integers([atom for round_ in every for atom in round_.atoms]),
-        "n_swaps": integers([len(round_.swaps) for round_ in every]),
+        "advice": array_to_plain([advices.index(one.status.advice) for one in every], INTEGERS),
+        "fell_back": column("fell_back", FLAGS),
+        "has_plain": array_to_plain(has_plain, FLAGS),
+        "n_atoms": array_to_plain([len(round_.atoms) for round_ in every], INTEGERS),
+        "atoms": array_to_plain([atom for round_ in every for atom in round_.atoms], INTEGERS),
+        "n_swaps": array_to_plain([len(round_.swaps) for round_ in every], INTEGERS),
         "swaps": array_to_plain(np.array(swaps, dtype=np.int64).reshape(-1, 2), INTEGERS),
     }
 
@@ -187,9 +179,7 @@ def _atoms(
         for span in _spans(fields, "n_atoms", n, atoms.size)
     ]
     if any(len(shared.keys() & round_) < len(round_) for round_ in rounds[:n_main]):
-        raise ModelFormatError(
-            f"{fields.named('atoms')} takes atoms of the features, each once a round"
-        )
+        raise ModelFormatError("path.rounds.atoms takes atoms of the features, each once a round")
     return rounds
 
 
@@ -200,9 +190,8 @@ def _swaps(
     swaps = array_from_plain(fields["swaps"], fields.named("swaps"), INTEGERS, (None, 2))
     too_many = limited and len(swaps) > MOST_SWAPS
     if too_many or swaps.min(initial=0) < 0 or swaps.max(initial=0) >= pool_size:
-        raise ModelFormatError(
-            f"{fields.named('swaps')} takes up to {MOST_SWAPS:,} pairs of integers from 0 to "
-            f"{pool_size - 1}"
+        raise fields.bad(
+            "swaps", f"up to {MOST_SWAPS:,} pairs of integers from 0 to {pool_size - 1}"
         )
     return [
         tuple((out, into) for out, into in swaps[span].tolist())
@@ -220,12 +209,10 @@ def _spans(fields: Fields, key: str, n: int, total: int) -> list[slice]:
 
 def _weights_to_plain(rounds: list[Round]) -> dict[str, Any]:
     """Return the weights of all rounds, one after the other, and how many columns each has."""
-    every = with_plain(rounds)
-    n_columns = np.array([round_.W.shape[1] for round_ in every])
-    flat = np.concatenate([round_.W.ravel() for round_ in every])
+    weights = [round_.W for round_ in with_plain(rounds)]
     return {
-        "n_columns": array_to_plain(n_columns, INTEGERS),
-        "values": array_to_plain(flat, FLOATS),
+        "n_columns": array_to_plain([W.shape[1] for W in weights], INTEGERS),
+        "values": array_to_plain(np.concatenate([W.ravel() for W in weights]), FLOATS),
     }
 
 
@@ -244,8 +231,6 @@ def _weights_from_plain(
     widths = dict(zip(features.ids.tolist(), features.widths.tolist(), strict=True))
     needed = [intercept + sum(widths[atom] for atom in round_) for round_ in atoms[:n_main]]
     if n_columns[:n_main].tolist() != needed or n_classes * n_columns.sum() != flat.size:
-        raise ModelFormatError(
-            "path.weights does not have as many weights as the rounds have columns"
-        )
+        raise ModelFormatError("path.weights has not as many weights as the rounds have columns")
     stops = np.cumsum(n_classes * n_columns)[:-1]
     return [part.reshape(n_classes, -1) for part in np.split(flat, stops)]

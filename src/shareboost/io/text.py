@@ -18,7 +18,7 @@ from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FORMAT = "shareboost model"
 VERSION = 1
@@ -88,16 +88,12 @@ def from_bytes(content: bytes, format_: str = FORMAT) -> Document:
     if type(version) is not int or version < 1:
         raise ModelFormatError(f"version is {shown(version)}: it takes an integer of at least 1")
     if version > VERSION:
-        raise ModelFormatError(
-            f"the file has version {version} of the format, and this shareboost reads up to "
-            f"{VERSION}: a newer shareboost can read it"
-        )
+        told = f"the file has version {version} of the format, and this shareboost reads up to"
+        raise ModelFormatError(f"{told} {VERSION}: a newer shareboost can read it")
     rest = memoryview(content)[content.find(b"\n") + 1 :]
     if (crc32 := document.pop("crc32", None)) not in (None, f"{zlib.crc32(rest):08x}"):
-        raise ModelFormatError(
-            f"the checksum crc32 is {shown(crc32)}, which is not that of the bytes after the first "
-            "line: they were changed"
-        )
+        told = f"the bytes after the first line do not have the checksum {shown(crc32)}"
+        raise ModelFormatError(f"{told}: they were changed")
     return document
 
 
@@ -109,11 +105,11 @@ def check_size(n_bytes: int) -> None:
         )
 
 
-def array_to_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+def array_to_plain(array: ArrayLike, dtype: np.dtype[Any]) -> dict[str, Any]:
     """Return an array as a file holds it, in one of the types above."""
     exact = np.ascontiguousarray(array, dtype=dtype)
     text = base64.b64encode(exact.data)
-    return {"dtype": dtype.str, "shape": list(np.shape(array)), "base64": text}
+    return {"dtype": dtype.str, "shape": list(exact.shape), "base64": text}
 
 
 def array_from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) -> NDArray[Any]:
@@ -209,10 +205,7 @@ def _without_arrays(content: bytes) -> tuple[str, list[memoryview | None]]:
         arrays.append(view[start:stop])
         done = stop + 1
     if len(content) - sum(map(len, arrays)) > LARGEST_TEXT:
-        raise ModelFormatError(
-            f"the file has more than {LARGEST_TEXT:,} bytes beside its arrays: names, labels and "
-            "parameters may take so many"
-        )
+        raise ModelFormatError(f"the file has more than {LARGEST_TEXT:,} bytes beside its arrays")
     return b"".join([*pieces, view[done:]]).decode("ascii"), [*arrays]
 
 
@@ -234,9 +227,8 @@ def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
             text, object_pairs_hook=as_object, parse_int=_integer, parse_constant=_refuse_constant
         )
     except json.JSONDecodeError as error:
-        raise ModelFormatError(
-            f"the file is not valid JSON, it is cut short or was changed: {error.msg}"
-        ) from None
+        told = f"the file is not valid JSON, it is cut short or was changed: {error.msg}"
+        raise ModelFormatError(told) from None
     except RecursionError:
         raise ModelFormatError("the file has values nested too deeply") from None
 
