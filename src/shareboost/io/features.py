@@ -6,41 +6,31 @@ A kind is a name in one table, never code.
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import pools
-from ..pools.features import (
-    ATOMS,
-    INPUTS,
-    Choice,
-    Declared,
-    Features,
-    ImageShape,
-    Integers,
-    Labels,
-    Members,
-    Positive,
-    Reals,
-    Stacks,
-    Texts,
-)
+from ..pools import features as declare
+from ..pools.features import ATOMS, INPUTS, Declared, Features
 from .fields import LARGEST_INTEGER, MOST_INTEGERS, Fields, labels_from_plain, labels_to_plain
 from .text import (
+    FLAGS,
     FLOATS,
     INTEGERS,
+    MOST_AXES,
     SINGLES,
     ModelFormatError,
-    array_schema,
     array_to_plain,
-    object_schema,
 )
 
 KINDS = {features.kind: features for features in pools.KINDS.values()}
 MOST_ATOMS = 100_000
 DEEPEST_UNION = 8
+# What arrays of a type are called in the schema.
+ARRAYS = {INTEGERS: "integers", FLOATS: "floats", SINGLES: "singles", FLAGS: "flags"}
 
 Plain = dict[str, Any]
 
@@ -74,7 +64,7 @@ def features_from_plain(value: Any, name: str, n_inputs: int, depth: int = 0) ->
         attributes[attribute] = _read(declared, key, fields, lengths, depth)
         if attribute == "ids":
             lengths[ATOMS] = len(attributes["ids"])
-        elif isinstance(declared, Members):
+        elif isinstance(declared, declare.Members):
             lengths[key] = len(attributes[attribute])
     features = kind(**attributes)
     if (wrong := features.inconsistency(n_inputs)) is not None:
@@ -88,7 +78,7 @@ def keys_of(kind: type[Features]) -> list[str]:
 
 
 def schemas() -> Plain:
-    """Return the definitions of features and of every kind of them in JSON Schema."""
+    """Return the definitions of arrays, of features and of every kind of them in JSON Schema."""
     definitions: Plain = {
         "features": {
             "description": "Chosen features, all of one kind.",
@@ -99,28 +89,48 @@ def schemas() -> Plain:
         properties: Plain = {"kind": {"const": name}}
         for attribute, declared in kind.declared().items():
             properties |= _schema(declared, attribute)
-        definitions[name] = object_schema(properties)
+        definitions[name] = _object(properties)
+    for dtype, n_axes in product(ARRAYS, range(1, MOST_AXES + 1)):
+        length = {"type": "integer", "minimum": 0}
+        sides = {"type": "array", "items": length, "minItems": n_axes, "maxItems": n_axes}
+        text = {"$ref": "#/$defs/base64"}
+        properties = {"dtype": {"const": dtype.str}, "shape": sides, "base64": text}
+        definitions[_array_name(dtype, n_axes)] = _object(properties)
     return definitions
+
+
+def _object(properties: Plain) -> Plain:
+    """Return the schema of an object of these properties, no more and no fewer."""
+    exactly = {"required": [*properties], "additionalProperties": False}
+    return {"type": "object", "properties": properties, **exactly}
+
+
+def _array_name(dtype: np.dtype[Any], n_axes: int) -> str:
+    return ARRAYS[dtype] + (f"_{n_axes}d" if n_axes > 1 else "")
+
+
+def _array(dtype: np.dtype[Any], n_axes: int) -> Plain:
+    return {"$ref": f"#/$defs/{_array_name(dtype, n_axes)}"}
 
 
 def _written(declared: Declared, key: str, value: Any) -> Plain:
     """Return a field as a file holds it, under one key or two."""
     match declared:
-        case Integers():
+        case declare.Integers():
             return {key: array_to_plain(value, INTEGERS)}
-        case Reals(single=single):
+        case declare.Reals(single=single):
             return {key: array_to_plain(value, SINGLES if single else FLOATS)}
-        case Stacks(index=index):
+        case declare.Stacks(index=index):
             stacks, which = _stacked(value)
             plain = [array_to_plain(stack, SINGLES) for stack in stacks]
             return {key: plain, index: array_to_plain(which, INTEGERS)}
-        case Labels():
+        case declare.Labels():
             return {key: labels_to_plain(value, f"the {key} of features")}
-        case Members():
+        case declare.Members():
             return {key: [features_to_plain(member) for member in value]}
-        case Choice(by_name=by_name):
+        case declare.Choice(by_name=by_name):
             return {key: next(name for name, choice in by_name.items() if choice == value)}
-        case ImageShape():
+        case declare.ImageShape():
             return {key: list(map(int, value))}
     return {key: value}
 
@@ -128,23 +138,23 @@ def _written(declared: Declared, key: str, value: Any) -> Plain:
 def _read(declared: Declared, key: str, fields: Fields, lengths: dict[Any, int], depth: int) -> Any:
     """Return the value of a field; raise for all that it cannot be."""
     match declared:
-        case Integers(low=low, below=below, distinct=distinct):
+        case declare.Integers(low=low, below=below, distinct=distinct):
             high = LARGEST_INTEGER if below is None else lengths.get(below, below) - 1
             if not distinct:
                 return fields.integers(key, lengths[ATOMS], low, high)
             most = MOST_ATOMS if declared.by_atom else MOST_INTEGERS
             return fields.integers(key, None, 0, high, most, distinct=True)
-        case Reals(single=single, positive=positive, largest=largest):
+        case declare.Reals(single=single, positive=positive, largest=largest):
             shape = tuple(lengths.get(length, length) for length in declared.shape)
             array = fields.floats(key, shape, SINGLES if single else FLOATS, positive=positive)
             if largest is not None and np.abs(array).max(initial=0.0) > largest:
                 raise ModelFormatError(f"{fields.named(key)} takes numbers up to {largest:,}")
             return array
-        case Stacks():
+        case declare.Stacks():
             return _unstacked(declared, key, fields, lengths[ATOMS])
-        case Labels():
+        case declare.Labels():
             return labels_from_plain(fields[key], fields.named(key))
-        case Members(names=names):
+        case declare.Members(names=names):
             members, name = fields.list(key), fields.named(key)
             if not members or len(fields.list(names)) != len(members):
                 raise ModelFormatError(
@@ -154,17 +164,17 @@ def _read(declared: Declared, key: str, fields: Fields, lengths: dict[Any, int],
                 features_from_plain(member, f"{name}[{i}]", lengths[INPUTS], depth + 1)
                 for i, member in enumerate(members)
             ]
-        case Choice(by_name=by_name):
+        case declare.Choice(by_name=by_name):
             return fields.one_of(key, by_name)
-        case ImageShape():
+        case declare.ImageShape():
             sides = fields.list(key)
             is_shape = len(sides) == 3 and all(type(side) is int and side > 0 for side in sides)
             if not is_shape or math.prod(sides) != lengths[INPUTS]:
                 raise fields.bad(key, f"three integers whose product is {lengths[INPUTS]}")
             return tuple(sides)
-        case Positive():
+        case declare.Positive():
             return fields.number(key, above=0.0)
-        case Texts():
+        case declare.Texts():
             return fields.texts(key)
     raise TypeError(f"{type(declared).__name__} is no declaration of a field.")
 
@@ -172,26 +182,26 @@ def _read(declared: Declared, key: str, fields: Fields, lengths: dict[Any, int],
 def _schema(declared: Declared, attribute: str) -> Plain:
     """Return the schema of what is under each key of a field."""
     key = declared.key or attribute
-    integers = array_schema(INTEGERS, 1)
+    integers = _array(INTEGERS, 1)
     match declared:
-        case Integers():
+        case declare.Integers():
             return {key: integers}
-        case Reals(shape=shape, single=single):
-            return {key: array_schema(SINGLES if single else FLOATS, len(shape))}
-        case Stacks(index=index, ndim=ndim):
-            stacks = {"type": "array", "items": array_schema(SINGLES, ndim + 1)}
+        case declare.Reals(shape=shape, single=single):
+            return {key: _array(SINGLES if single else FLOATS, len(shape))}
+        case declare.Stacks(index=index, ndim=ndim):
+            stacks = {"type": "array", "items": _array(SINGLES, ndim + 1)}
             return {key: stacks, index: integers}
-        case Labels():
+        case declare.Labels():
             return {key: {"$ref": "#/$defs/labels"}}
-        case Members():
+        case declare.Members():
             members = {"type": "array", "items": {"$ref": "#/$defs/features"}, "minItems": 1}
             return {key: members}
-        case Choice(by_name=by_name):
+        case declare.Choice(by_name=by_name):
             return {key: {"enum": [*by_name]}}
-        case ImageShape():
+        case declare.ImageShape():
             side = {"type": "integer", "minimum": 1}
             return {key: {"type": "array", "items": side, "minItems": 3, "maxItems": 3}}
-        case Positive():
+        case declare.Positive():
             return {key: {"type": "number", "exclusiveMinimum": 0}}
     return {key: {"type": "array", "items": {"type": "string"}, "minItems": 1}}
 
@@ -210,7 +220,9 @@ def _stacked(
     return stacks, np.array([places[key] for key in keys], dtype=np.intp)
 
 
-def _unstacked(declared: Stacks, key: str, fields: Fields, n: int) -> list[NDArray[np.float32]]:
+def _unstacked(
+    declared: declare.Stacks, key: str, fields: Fields, n: int
+) -> list[NDArray[np.float32]]:
     """Return the array of each of n features: of which it is, over all stacks."""
     different: list[NDArray[np.float32]] = []
     stacks = {str(number): stack for number, stack in enumerate(fields.list(key))}

@@ -26,7 +26,6 @@ from .text import (
     LARGEST_FILE,
     Document,
     ModelFormatError,
-    array_definitions,
     array_to_plain,
     check_size,
     from_bytes,
@@ -150,7 +149,7 @@ def file_schema() -> dict[str, Any]:
     """
     schema: dict[str, Any] = json.loads((files(__package__) / "schema.json").read_bytes())
     names = {"pool": {"enum": [*POOLS]}, "penalty": {"enum": [*PENALTIES]}}
-    schema["$defs"] |= array_definitions() | schemas() | names
+    schema["$defs"] |= schemas() | names
     return schema
 
 
@@ -322,11 +321,8 @@ def _inputs(value: Any) -> tuple[int, list[str] | None, Levels | None]:
     names = inputs.optional("names", inputs.texts)
     if names is not None and len(names) != number:
         raise ModelFormatError(f"inputs.names takes {number} names")
-    return number, names, _levels(inputs, names) if LEVELS in inputs else None
-
-
-def _levels(inputs: Fields, names: list[str] | None) -> Levels:
-    """Return the texts that columns stand for, which must be told by their names too."""
+    if LEVELS not in inputs:
+        return number, names, None
     levels: Levels = []
     for item in inputs.list(LEVELS):
         if item is not None and not (isinstance(item, list) and len(item) == 2):
@@ -343,4 +339,4 @@ def _levels(inputs: Fields, names: list[str] | None) -> Levels:
         raise ModelFormatError("inputs.levels has a pair that comes twice")
     if {name for name, pair in named if pair is None} & {column for column, _ in pairs}:
         raise ModelFormatError("inputs.levels has a column of text that is one of numbers too")
-    return levels
+    return number, names, levels

@@ -36,13 +36,6 @@ FLOATS = np.dtype("<f8")
 SINGLES = np.dtype("<f4")
 FLAGS = np.dtype("|u1")
 TYPES = {dtype.str: dtype for dtype in (INTEGERS, FLOATS, SINGLES, FLAGS)}
-# What arrays of a type are called in the schema, and in words.
-NAMES: dict[np.dtype[Any], tuple[str, str]] = {
-    INTEGERS: ("integers", "64-bit integers"),
-    FLOATS: ("floats", "64-bit floating-point numbers"),
-    SINGLES: ("singles", "32-bit floating-point numbers"),
-    FLAGS: ("flags", "Bytes of 0 and 1"),
-}
 MOST_AXES = 4
 
 _ARRAY_NUMBER = re.compile(rb'(?<="base64":)\d+')  # as texts never have: they escape their quotes
@@ -142,39 +135,6 @@ def array_from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) 
         )
     array: NDArray[Any] = np.ndarray(lengths, dtype, content)
     return array.astype(dtype.newbyteorder("="))  # which may be written to
-
-
-def array_schema(dtype: np.dtype[Any], n_axes: int) -> dict[str, Any]:
-    """Return the schema of an array: a reference to one of ``array_definitions``."""
-    name, _ = NAMES[dtype]
-    return {"$ref": f"#/$defs/{name}" + (f"_{n_axes}d" if n_axes > 1 else "")}
-
-
-def array_definitions() -> dict[str, Any]:
-    """Return the definition of arrays of every type and number of axes in JSON Schema."""
-    definitions = {}
-    for dtype, (_, words) in NAMES.items():
-        for n_axes in range(1, MOST_AXES + 1):
-            name = array_schema(dtype, n_axes)["$ref"].rpartition("/")[2]
-            length = {"type": "integer", "minimum": 0}
-            sides = {"type": "array", "items": length, "minItems": n_axes, "maxItems": n_axes}
-            text = {"$ref": "#/$defs/base64"}
-            definitions[name] = object_schema(
-                {"dtype": {"const": dtype.str}, "shape": sides, "base64": text},
-                description=f"{words}, of {n_axes} axes." if n_axes > 1 else f"{words}.",
-            )
-    return definitions
-
-
-def object_schema(properties: dict[str, Any], **about: str) -> dict[str, Any]:
-    """Return the schema of an object of these properties, no more and no fewer."""
-    return {
-        **about,
-        "type": "object",
-        "properties": properties,
-        "required": [*properties],
-        "additionalProperties": False,
-    }
 
 
 def shown(value: Any) -> str:
