@@ -16,21 +16,11 @@ from .. import pools
 from ..pools import features as declare
 from ..pools.features import ATOMS, INPUTS, Declared, Features
 from .fields import LARGEST_INTEGER, MOST_INTEGERS, Fields, labels_from_plain, labels_to_plain
-from .text import (
-    FLAGS,
-    FLOATS,
-    INTEGERS,
-    MOST_AXES,
-    SINGLES,
-    ModelFormatError,
-    array_to_plain,
-)
+from .text import FLOATS, INTEGERS, MOST_AXES, NAMES, SINGLES, ModelFormatError, array_to_plain
 
 KINDS = {features.kind: features for features in pools.KINDS.values()}
 MOST_ATOMS = 100_000
 DEEPEST_UNION = 8
-# What arrays of a type are called in the schema.
-ARRAYS = {INTEGERS: "integers", FLOATS: "floats", SINGLES: "singles", FLAGS: "flags"}
 
 Plain = dict[str, Any]
 
@@ -90,7 +80,7 @@ def schemas() -> Plain:
         for attribute, declared in kind.declared().items():
             properties |= _schema(declared, attribute)
         definitions[name] = _object(properties)
-    for dtype, n_axes in product(ARRAYS, range(1, MOST_AXES + 1)):
+    for dtype, n_axes in product(NAMES, range(1, MOST_AXES + 1)):
         length = {"type": "integer", "minimum": 0}
         sides = {"type": "array", "items": length, "minItems": n_axes, "maxItems": n_axes}
         text = {"$ref": "#/$defs/base64"}
@@ -106,7 +96,7 @@ def _object(properties: Plain) -> Plain:
 
 
 def _array_name(dtype: np.dtype[Any], n_axes: int) -> str:
-    return ARRAYS[dtype] + (f"_{n_axes}d" if n_axes > 1 else "")
+    return NAMES[dtype] + (f"_{n_axes}d" if n_axes > 1 else "")
 
 
 def _array(dtype: np.dtype[Any], n_axes: int) -> Plain:

@@ -27,7 +27,7 @@ MOST_CHARACTERS = 1 << 22
 Value = TypeVar("Value")
 
 
-class Fields:
+class Fields(dict[str, Any]):
     """The fields of one object of a file, which has ``keys``, perhaps ``others``, and no more.
 
     ``name`` is what errors call the object; empty for the whole file.
@@ -43,13 +43,7 @@ class Fields:
         if unknown := value.keys() - keys - set(others):
             told = f"{name or 'the file'} has a key {shown(min(unknown))}"
             raise ModelFormatError(f"{told} that this version does not know")
-        self._values = value
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._values
-
-    def __getitem__(self, key: str) -> Any:
-        return self._values[key]
+        super().__init__(value)
 
     def named(self, key: str) -> str:
         """Return what errors call a field."""
@@ -152,11 +146,10 @@ def checked_text(value: Any, name: str) -> str:
     """Return a value that is text, and whole: half of a pair of surrogates is none."""
     if not isinstance(value, str):
         raise ModelFormatError(f"{name} is {shown(value)}: it takes text")
-    if not value.isascii():
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ModelFormatError(f"{name} has half of a surrogate pair") from None
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ModelFormatError(f"{name} has half of a surrogate pair") from None
     return value
 
 
@@ -214,22 +207,17 @@ def labels_from_plain(value: Any, name: str, least: int = 0) -> NDArray[Any]:
 
 def _test_of(dtype: np.dtype[Any]) -> Callable[[Any], bool]:
     """Return what tells whether a JSON value is one of the type."""
-    kinds: dict[str, tuple[type, ...]] = {
-        "U": (str,),
-        "b": (bool,),
-        "f": (int, float),
-        "O": (str, bool, int, float),
-    }
+    kinds: dict[str, tuple[type, ...]] = {"b": (bool,), "f": (int, float), "U": ()}
+    kinds["O"] = (bool, int, float)
     integers = np.iinfo(dtype if dtype.kind in "iu" else np.int64)
     low = integers.min + (dtype.kind in "mM")  # the lowest of dates is none
-    most = np.finfo(dtype if dtype.kind == "f" and dtype.itemsize <= 8 else np.float64).max
+    most = float(np.finfo(dtype if dtype.kind == "f" and dtype.itemsize <= 8 else float).max)
 
     def is_one(value: Any) -> bool:
+        if isinstance(value, str):
+            return dtype.kind == "O" or (dtype.kind == "U" and 4 * len(value) <= dtype.itemsize)
         if type(value) not in kinds.get(dtype.kind, (int,)):
             return False
-        if isinstance(value, str):
-            return dtype.kind == "O" or len(value) <= dtype.itemsize // 4
-        in_range = not isinstance(value, int) or low <= value <= integers.max
-        return in_range and abs(value) <= most
+        return abs(value) <= most and (isinstance(value, float) or low <= value <= integers.max)
 
     return is_one

@@ -24,7 +24,6 @@ from .text import (
     FLOATS,
     INTEGERS,
     LARGEST_FILE,
-    Document,
     ModelFormatError,
     array_to_plain,
     check_size,
@@ -169,7 +168,7 @@ def content_of(model: Any, whole_path: bool) -> bytes:
     return content
 
 
-def _document(model: Any, whole_path: bool) -> Document:
+def _document(model: Any, whole_path: bool) -> dict[str, Any]:
     from .. import __version__
 
     kind = _kind_of(model)

@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import penalties
 from ..penalties import Penalty
@@ -110,11 +109,13 @@ def _value(value: Any, name: str, depth: int) -> Any:
     """Return what a value of a file stands for."""
     if depth > DEEPEST:
         raise ModelFormatError(f"{name} is nested too deeply")
-    if value is None or isinstance(value, bool):
-        return value
     if isinstance(value, str):
         return checked_text(value, name)
-    if type(value) is int or (type(value) is float and math.isfinite(value)):
+    if (
+        value is None
+        or isinstance(value, int)
+        or (isinstance(value, float) and abs(value) < math.inf)
+    ):
         return value
     key = next(iter(value), None) if isinstance(value, dict) else None
     if key in ("list", "tuple", "labels", "array", "dict"):
@@ -137,7 +138,13 @@ def _collection(key: str, fields: Fields, depth: int) -> Any:
     if key == "labels":
         return labels_from_plain(fields[key], name)
     if key == "array":
-        return _array(fields[key], name)
+        array = Fields(fields[key], name, ("dtype", "shape", "base64"))
+        dtype, n_axes = array.one_of("dtype", TYPES), len(array.list("shape"))
+        if not 2 <= n_axes <= MOST_AXES:
+            raise ModelFormatError(
+                f"{name} is an array of {n_axes} axes: it takes 2 to {MOST_AXES}"
+            )
+        return array_from_plain(array, name, dtype, (None,) * n_axes)
     items = fields.list(key)
     if key != "dict":
         values = [_value(item, name, depth + 1) for item in items]
@@ -154,14 +161,3 @@ def _collection(key: str, fields: Fields, depth: int) -> Any:
             raise ModelFormatError(f"{name} has a key that is no text and no number")
         values_by_key[one] = value
     return values_by_key
-
-
-def _array(value: Any, name: str) -> NDArray[Any]:
-    told = value if isinstance(value, dict) else {}
-    dtype, shape = told.get("dtype"), told.get("shape")
-    if not isinstance(dtype, str) or dtype not in TYPES:
-        raise ModelFormatError(f"{name} is an array of the type {shown(dtype)}")
-    n_axes = len(shape) if isinstance(shape, list) else 0
-    if not 2 <= n_axes <= MOST_AXES:
-        raise ModelFormatError(f"{name} is an array of {n_axes} axes: it takes 2 to {MOST_AXES}")
-    return array_from_plain(value, name, TYPES[dtype], (None,) * n_axes)

@@ -1,8 +1,7 @@
 """The bytes of a file as a JSON document with arrays and back, within limits for any file.
 
 Arrays are base64 text under the key ``base64``. They are taken out of the bytes before JSON is
-parsed and put back as views, so that the parser sees little text however large the arrays, and
-no byte of them is copied before its place is known to be right.
+parsed and put back as views, so that the parser sees little text however large the arrays.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ INTEGERS = np.dtype("<i8")
 FLOATS = np.dtype("<f8")
 SINGLES = np.dtype("<f4")
 FLAGS = np.dtype("|u1")
-TYPES = {dtype.str: dtype for dtype in (INTEGERS, FLOATS, SINGLES, FLAGS)}
+NAMES = {INTEGERS: "integers", FLOATS: "floats", SINGLES: "singles", FLAGS: "flags"}
+TYPES = {dtype.str: dtype for dtype in NAMES}
 MOST_AXES = 4
 
 _ARRAY_NUMBER = re.compile(rb'(?<="base64":)\d+')  # as texts never have: they escape their quotes
 _ARRAY_START = re.compile(rb'"base64"[ \t\r\n]*+:[ \t\r\n]*+(")?')
 
-Document = dict[str, Any]
 Shape = tuple[int | None, ...]
 
 
@@ -49,7 +48,7 @@ class ModelFormatError(ValueError):
     """A model file that is torn, damaged, of a newer version, or that no model could have made."""
 
 
-def to_bytes(document: Document, format_: str = FORMAT) -> bytes:
+def to_bytes(document: dict[str, Any], format_: str = FORMAT) -> bytes:
     """Return the file of a document: format, version and checksum in the first line."""
     arrays: list[bytes] = []  # put in at the end: the encoder looks at every character
 
@@ -69,7 +68,7 @@ def first_line(format_: str, crc32: int) -> bytes:
     return head[:-1].encode() + b",\n"
 
 
-def from_bytes(content: bytes, format_: str = FORMAT) -> Document:
+def from_bytes(content: bytes, format_: str = FORMAT) -> dict[str, Any]:
     """Return the document in a file, its arrays as views of their base64 text."""
     if not content.isascii():
         raise ModelFormatError("the file has bytes that are not ASCII, as all of a model file are")
@@ -149,27 +148,27 @@ def _dumps(value: Any, number: Callable[[bytes], int] | None = None) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False, default=number)
 
 
-def _without_arrays(content: bytes) -> tuple[str, list[memoryview | None]]:
+def _without_arrays(content: bytes) -> tuple[str, dict[int, memoryview]]:
     """Return the text with a number for each array's base64 text, and views of those."""
     if content.count(b'"base64"') > MOST_ARRAYS:
         raise ModelFormatError(f"the file has more than {MOST_ARRAYS:,} arrays")
     view = memoryview(content)
     pieces: list[memoryview | bytes] = []
-    arrays: list[memoryview] = []
+    arrays: dict[int, memoryview] = {}
     done = 0
     while match := _ARRAY_START.search(content, done):
         start, stop = match.end(), content.find(b'"', match.end())
         if match[1] is None or stop < 0:
             raise ModelFormatError("the file has an array whose base64 is no text, or not whole")
         pieces += [view[done : start - 1], b"%d" % len(arrays)]
-        arrays.append(view[start:stop])
+        arrays[len(arrays)] = view[start:stop]
         done = stop + 1
-    if len(content) - sum(map(len, arrays)) > LARGEST_TEXT:
+    if len(content) - sum(map(len, arrays.values())) > LARGEST_TEXT:
         raise ModelFormatError(f"the file has more than {LARGEST_TEXT:,} bytes beside its arrays")
-    return b"".join([*pieces, view[done:]]).decode("ascii"), [*arrays]
+    return b"".join([*pieces, view[done:]]).decode("ascii"), arrays
 
 
-def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
+def _parsed(text: str, arrays: dict[int, memoryview]) -> Any:
     """Return the JSON value; raise for all that JSON or a model file does not have."""
     if sum(map(text.count, "[{,:")) > MOST_VALUES:
         raise ModelFormatError(f"the file has more than {MOST_VALUES:,} values beside its arrays")
@@ -179,7 +178,10 @@ def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
         if len(value) < len(pairs):
             raise ModelFormatError("the file has an object with a key that comes twice")
         if "base64" in value:
-            value["base64"] = _taken(arrays, value["base64"])
+            number = value["base64"]
+            if type(number) is not int or number not in arrays:
+                raise ModelFormatError("the file has an array whose base64 is no text")
+            value["base64"] = arrays.pop(number)  # no two arrays of a file are one
         return value
 
     try:
@@ -191,15 +193,6 @@ def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
         raise ModelFormatError(told) from None
     except RecursionError:
         raise ModelFormatError("the file has values nested too deeply") from None
-
-
-def _taken(arrays: list[memoryview | None], number: Any) -> memoryview:
-    """Return an array's text, once: no two arrays of a file are one."""
-    if type(number) is int and 0 <= number < len(arrays):
-        view, arrays[number] = arrays[number], None
-        if view is not None:
-            return view
-    raise ModelFormatError("the file has an array whose base64 is no text")
 
 
 def _integer(text: str) -> int:
