@@ -124,7 +124,7 @@ def _from_columns(table: Columnar, asked: Asked) -> Training:
     order, n_train = _order(y, asked)
     encoder = Encoder(inputs, None, kinds, name)
     X, y = filled(table, seen, encoder, np.argsort(order)), y[order]
-    gaps = [column for column, numbers in seen.numbers.items() if numbers.gaps]
+    gaps = [column for column in seen.numbers if column in seen.gaps]
     held_out = None if asked.holdout is None else (X[n_train:], y[n_train:])
     return Training(X[:n_train], y[:n_train], held_out, inputs, gaps)
 
