@@ -13,7 +13,6 @@ import numpy as np
 
 from ..classifier import ShareBoostClassifier
 from ..cv import ShareBoostCV
-from ..io.model_file import level_name
 from ..pools import takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
@@ -47,13 +46,13 @@ class Fitted:
                 f"Cross-validation chose {self.clf.best_n_features_} features: "
                 f"{1 - self.clf.best_score_:.2%} error on rows that a fold held out."
             )
-        error = f"Error: {self._error(self.training)} training rows"
-        if self.held_out is not None:
-            error += f", {self._error(self.held_out)} held-out rows"
-        return [*lines, f"{error}."]
-
-    def _error(self, rows: tuple[Any, Any]) -> str:
-        return f"{1 - self.clf.score(*rows):.2%} of {len(rows[1])}"
+        parts = {"training": self.training, "held-out": self.held_out}
+        errors = [
+            f"{1 - self.clf.score(*rows):.2%} of {len(rows[1])} {part} rows"
+            for part, rows in parts.items()
+            if rows is not None
+        ]
+        return [*lines, f"Error: {', '.join(errors)}."]
 
 
 def fitted(
@@ -81,12 +80,9 @@ def fitted(
     evaluation = None if held_out is None else (named(held_out[0], inputs), held_out[1])
     interrupted = False
     try:
-        if cv:
-            clf.fit(X, rows.y)
-            if evaluation is not None:
-                _measure_rounds(clf, *evaluation)
-        else:
-            clf.fit(X, rows.y, eval_set=evaluation)
+        clf.fit(X, rows.y, **({} if cv else {"eval_set": evaluation}))
+        if cv and evaluation is not None:
+            _measure_rounds(clf, *evaluation)
     except KeyboardInterrupt:
         if not hasattr(clf, "weights_"):
             return None
@@ -129,13 +125,13 @@ def _classifier(
             pairs = zip(inputs.names, inputs.levels, strict=True)
             parameters["groups"] = [pair[0] if pair else name for name, pair in pairs]
             parameters |= {"group_choice": "each", "costs": prices}
-    names_of: dict[str, list[str]] = {}
-    for pair in (inputs and inputs.levels) or []:
-        if pair is not None:
-            names_of.setdefault(pair[0], []).append(level_name(*pair))
+    made: dict[str, list[str]] = {}  # the names of the columns of X that a table's column makes
+    if inputs is not None:
+        for name, texts in inputs.columns().items():
+            made[name] = [inputs.names[j] for j in texts.values()]
 
     def features(names: list[str] | None) -> list[str] | None:
-        return [each for name in names or [] for each in names_of.get(name, [name])] or None
+        return [each for name in names or [] for each in made.get(name, [name])] or None
 
     return ShareBoostClassifier(
         pool=_templates(n_columns, images) if pool == "templates" else pool,
@@ -168,11 +164,9 @@ def template_options(
     if sigma is not None and not 0 < sigma < math.inf:
         raise CommandError(f"--sigma {sigma:g} is not valid: it takes a number above 0.")
     if image_shape is not None:
-        side = r"[1-9]\d{0,8}"
-        if not re.fullmatch(f"{side}(x{side}){{1,2}}", image_shape, flags=re.ASCII):
-            raise CommandError(
-                f"--image-shape {image_shape} is not valid: it takes HxW or HxWxC, such as 28x28."
-            )
+        if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8}){1,2}", image_shape, flags=re.ASCII):
+            told = f"--image-shape {image_shape} is not valid"
+            raise CommandError(f"{told}: it takes HxW or HxWxC, such as 28x28.")
         given["image_shape"] = tuple(map(int, image_shape.split("x")))
     if "templates" in given:
         given["n_templates"] = given.pop("templates")
@@ -210,7 +204,7 @@ def read_prices(path: str, columns: list[str]) -> dict[str, float]:
                 content = json.load(file)
                 if not isinstance(content, dict):
                     raise CommandError(f"{path} takes a JSON object of costs by column.")
-                pairs: list[Any] = [list(pair) for pair in content.items()]
+                pairs = [list(pair) for pair in content.items()]
             else:
                 pairs = [row for row in csv.reader(file) if row]
                 if pairs and len(pairs[0]) == 2 and number_of(pairs[0][1].strip()) is None:
@@ -223,12 +217,12 @@ def read_prices(path: str, columns: list[str]) -> dict[str, float]:
     for pair in pairs:
         if len(pair) != 2:
             raise CommandError(f"{path} takes lines of a column and its cost, not {pair}.")
-        price = None if isinstance(pair[1], bool) else number_of(str(pair[1]).strip())
+        column, cost = pair
+        price = None if isinstance(cost, bool) else number_of(str(cost).strip())
         if price is None or not 0 < price < math.inf:
-            raise CommandError(
-                f"{path} has the cost {pair[1]!r} for {pair[0]!r}: it takes numbers above 0."
-            )
-        prices[str(pair[0])] = price
+            told = f"{path} has the cost {cost!r} for {column!r}"
+            raise CommandError(f"{told}: it takes numbers above 0.")
+        prices[str(column)] = price
     if missing := [column for column in columns if column not in prices]:
         raise CommandError(f"{path} has no cost for {listed(missing)}.")
     return {column: prices[column] for column in columns}

@@ -51,9 +51,8 @@ class NotNumbersError(CommandError):
 
     def __init__(self, column: str, value: str, name: str):
         self.column = column
-        super().__init__(
-            f"Column {column!r} of {name} holds {value[:40]!r}, and takes numbers alone."
-        )
+        told = f"Column {column!r} of {name} holds {value[:40]!r}, and takes numbers alone."
+        super().__init__(told)
 
 
 class Columnar:
@@ -160,7 +159,7 @@ class Columnar:
             elif "straddling" in text:
                 told = f"{name} has a row of more than {block_bytes:,} bytes, or a quote left open."
             elif "Empty CSV" in text:
-                told = f"{name} has no complete line: it takes rows, with line ends and every quote closed."
+                told = f"{name} has no complete line, with a line end and every quote closed."
             else:
                 told = f"{name} cannot be read: {text}"
             raise CommandError(told) from None

@@ -16,18 +16,10 @@ from ..errors import CommandError, listed, say
 
 @dataclass(frozen=True)
 class Inputs:
-    """The columns of X.
+    """The columns of X."""
 
-    Attributes
-    ----------
-    names : sequence of str
-        Their names, that of the table's column or, for one of text, ``column=level``.
-    levels : list, optional
-        For each column of X, the column of text and the text that it is 1 for, or None.
-    """
-
-    names: Sequence[str]
-    levels: Levels | None = None
+    names: Sequence[str]  # that of the table's column or, for one of text, ``column=level``
+    levels: Levels | None = None  # perhaps the column of text and the text that each is 1 for
 
     @classmethod
     def of_table(cls, columns: dict[str, list[str] | None]) -> Inputs:
@@ -81,17 +73,9 @@ def check_columns(needed: Iterable[str], there: Container[str], name: str) -> No
 
 
 class Encoder:
-    """Makes rows of X from blocks of a table.
+    """Makes rows of X from blocks of a table, which has the columns ``there``.
 
-    Parameters
-    ----------
-    inputs : Inputs
-    used : list of int, optional
-        The columns of X that are made, in that order, and no others. None: all of them.
-    there : container of str
-        The columns of the table.
-    name : str
-        Of the table.
+    ``used`` are the columns of X that are made, in that order, and no others; None for all.
     """
 
     def __init__(self, inputs: Inputs, used: list[int] | None, there: Container[str], name: str):

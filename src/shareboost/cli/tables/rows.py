@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -23,65 +22,38 @@ from .encoding import (
     labels_among,
     labels_of,
 )
-from .sources import EXTRA, Matrix, Source, read_matrix
+from .sources import Matrix, Source, imported, read_matrix
 
 BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a table to train on.
+    """What is asked of a table to train on."""
 
-    Attributes
-    ----------
-    target : str, optional
-        The column of the classes.
-    levels : int, optional
-        The most texts of a column of text, each of which becomes a column; None: no such columns.
-    drop : tuple of str
-        Columns to leave out.
-    holdout : float, optional
-        The share of the rows to hold out.
-    seed : int
-    """
-
-    target: str | None
-    levels: int | None = None
-    drop: tuple[str, ...] = ()
-    holdout: float | None = None
+    target: str | None  # the column of the classes
+    levels: int | None = None  # the most texts of a column, each a column of X; None: no texts
+    drop: tuple[str, ...] = ()  # columns to leave out
+    holdout: float | None = None  # the share of the rows to hold out
     seed: int = 0
 
 
 @dataclass
 class Training:
-    """Rows to train on and rows held out.
-
-    Attributes
-    ----------
-    X, y
-        The rows to train on: an array or a sparse matrix.
-    held_out : tuple (X, y), optional
-    inputs : Inputs, optional
-        The columns of X, where the table names them.
-    with_gaps : list of str
-        Columns with missing values.
-    """
+    """Rows to train on, where X is an array or a sparse matrix, and rows held out, (X, y)."""
 
     X: Any
     y: NDArray[Any]
     held_out: tuple[Any, NDArray[Any]] | None
-    inputs: Inputs | None
-    with_gaps: list[str]
+    inputs: Inputs | None  # the columns of X, where the table names them
+    with_gaps: list[str]  # columns with missing values
 
 
 def named(X: Any, inputs: Inputs | None) -> Any:
     """Return an array as a frame, without a copy, where its columns have names."""
     if inputs is None:
         return X
-    try:
-        pandas = import_module("pandas")
-    except ImportError:
-        raise CommandError(f"Tables with names need pandas: {EXTRA}.") from None
+    pandas = imported("pandas", "Tables with names need pandas")
     return pandas.DataFrame(X, columns=list(inputs.names), copy=False)
 
 
