@@ -98,10 +98,8 @@ def fitted(
 
 def _check_gaps(columns: list[str], pool: str, name: str) -> None:
     if columns and not takes_nan(pool):
-        raise CommandError(
-            f"Columns {listed(columns)} of {name} have missing values, which --pool {pool} "
-            "does not take: choose --pool stumps, fill them, or leave them out with --drop."
-        )
+        told = f"Columns {listed(columns)} of {name} have missing values, which --pool {pool}"
+        raise CommandError(f"{told} does not take: choose --pool stumps, fill them or --drop them.")
 
 
 def _classifier(
@@ -117,7 +115,7 @@ def _classifier(
 ) -> ShareBoostClassifier:
     """Return the classifier to fit; a column of text stands for the columns of all its texts."""
     if costs is not None:
-        inputs = inputs or Inputs([f"x{i}" for i in range(n_columns)])
+        inputs = inputs or Inputs.numbered(n_columns)
         prices = read_prices(costs, list(inputs.columns()))
         if inputs.levels is None:
             parameters["costs"] = [prices[name] for name in inputs.names]
@@ -181,18 +179,16 @@ def _templates(n_columns: int, options: dict[str, Any]) -> Any:
     square = math.isqrt(n_columns)
     height, width, n_channels = [*(shape or (square, square)), 1][:3]
     if height * width * n_channels != n_columns:
-        told = f"--image-shape {'x'.join(map(str, shape))} has {math.prod(shape)} numbers"
-        raise CommandError(
-            f"{told if shape else '--pool templates takes square images unless told'}, and there "
-            f"are {n_columns} columns: --image-shape HxW or HxWxC takes that product."
-        )
+        told = "--pool templates takes square images unless told"
+        if shape:
+            told = f"--image-shape {'x'.join(map(str, shape))} has {math.prod(shape)} numbers"
+        there = f"there are {n_columns} columns"
+        raise CommandError(f"{told}, and {there}: --image-shape HxW or HxWxC takes that product.")
     pool = Templates(**options)
     side: Any = pool.patch_size
     if side > min(height, width) or side * n_channels == 1:
-        raise CommandError(
-            f"--patch-size {side} does not fit images of {height}x{width}: it takes the side "
-            "of a square of at least 2 numbers inside them."
-        )
+        told = f"--patch-size {side} does not fit images of {height}x{width}"
+        raise CommandError(f"{told}: it takes the side of a square of at least 2 numbers in them.")
     return pool
 
 

@@ -35,6 +35,11 @@ class Inputs:
         return cls(names, levels if any(levels) else None)
 
     @classmethod
+    def numbered(cls, n: int) -> Inputs:
+        """Return those of n columns without names."""
+        return cls([f"x{i}" for i in range(n)])
+
+    @classmethod
     def of_model(cls, clf: Any) -> Inputs:
         """Return those of a fitted classifier."""
         return cls(list(clf.path_.input_names), getattr(clf, "levels_in_", None))
@@ -66,10 +71,9 @@ def columns_with_gaps(X: Any, inputs: Inputs | None) -> list[str]:
 def check_columns(needed: Iterable[str], there: Container[str], name: str) -> None:
     """Raise where a table lacks columns that are needed."""
     if missing := [column for column in needed if column not in there]:
-        raise CommandError(
-            f"{name} lacks columns that the model reads: {listed(missing, 20)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing."
-        )
+        are = "is" if len(missing) == 1 else "are"
+        told = f"{name} lacks columns that the model reads"
+        raise CommandError(f"{told}: {listed(missing, 20)} {are} missing.")
 
 
 class Encoder:
@@ -131,24 +135,18 @@ def labels_of(texts: Sequence[str], target: str, name: str) -> NDArray[Any]:
     numbers = [number_of(text) for text in texts]
     fraction = next((n for n in numbers if n is not None and not n.is_integer()), None)
     if fraction is not None and None not in numbers:
-        raise CommandError(
-            f"The target {target!r} holds numbers that are not whole, for instance {fraction}: a "
-            "classifier takes labels of classes."
-        )
+        told = f"The target {target!r} holds numbers that are not whole, for instance {fraction}"
+        raise CommandError(f"{told}: a classifier takes labels of classes.")
     return np.array(texts, dtype=object)
 
 
-def labels_among(
-    texts: Sequence[str], classes: NDArray[Any], target: str, name: str
-) -> NDArray[Any]:
+def labels_among(texts: list[str], classes: NDArray[Any], target: str, name: str) -> NDArray[Any]:
     """Return texts as those labels of a trained model that they stand for."""
     check_labels(texts, target, name, least=1)
     known = {_text_of(label): label for label in classes}
     if unknown := [text for text in map(_text_of, texts) if text not in known]:
-        raise CommandError(
-            f"The target {target!r} of {name} has labels that the training had not: "
-            f"{listed(unknown)}."
-        )
+        told = f"The target {target!r} of {name} has labels that the training had not"
+        raise CommandError(f"{told}: {listed(unknown)}.")
     return np.array([known[_text_of(text)] for text in texts], dtype=classes.dtype)
 
 
@@ -158,9 +156,8 @@ def check_labels(texts: Sequence[str], target: str, name: str, least: int = 2) -
         raise CommandError(f"The target {target!r} of {name} has rows without a label.")
     if len(texts) < least:
         told = f"one class alone, {texts[0]!r}" if texts else "no rows"
-        raise CommandError(
-            f"The target {target!r} of {name} has {told}: a classifier takes at least 2 classes."
-        )
+        told = f"The target {target!r} of {name} has {told}"
+        raise CommandError(f"{told}: a classifier takes at least 2 classes.")
 
 
 def _text_of(label: Any) -> str:

@@ -93,10 +93,8 @@ def source_of(path: str, format_: str | None) -> Source:
     suffix = Path(path[: len(path) - len(end)]).suffix[1:].lower()
     format_ = format_ or SUFFIXES.get(suffix, suffix)
     if format_ not in FORMATS:
-        raise CommandError(
-            f"{path} does not tell its format by its name: say it with --format, one of "
-            f"{', '.join(FORMATS)}."
-        )
+        told = f"{path} does not tell its format by its name"
+        raise CommandError(f"{told}: say it with --format, one of {', '.join(FORMATS)}.")
     return Source(path, format_, path)
 
 
@@ -158,16 +156,12 @@ def _npz(arrays: Any, name: str, target: str | None, part: str, labelled: bool) 
         X_name, y_name = f"X{target[1:]}" if target.startswith("y") else "X", target
     wanted = [X_name, y_name] if labelled else [X_name]
     if missing := [key for key in wanted if key not in there]:
-        raise CommandError(
-            f"{name} has no array {listed(missing)}, but {listed(there)}: it takes X and y, or "
-            "X_train and y_train; --target names y."
-        )
+        told = f"{name} has no array {listed(missing)}, but {listed(there)}"
+        raise CommandError(f"{told}: it takes X and y, or X_train and y_train; --target names y.")
     X = arrays[X_name]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise CommandError(
-            f"{X_name} of {name} has shape {X.shape} and type {X.dtype}: it takes a matrix of "
-            "numbers."
-        )
+        told = f"{X_name} of {name} has shape {X.shape} and type {X.dtype}"
+        raise CommandError(f"{told}: it takes a matrix of numbers.")
     names = [str(column) for column in arrays["names"]] if "names" in there else None
     if names is not None and (len(names) != X.shape[1] or len(set(names)) < len(names)):
         raise CommandError(f"names of {name} takes {X.shape[1]} different names, one per column.")
