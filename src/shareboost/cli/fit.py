@@ -147,7 +147,9 @@ def fit(
     if holdout is not None and not 0 < holdout < 1:
         raise CommandError(f"--holdout {holdout:g} is not valid: it takes a share from 0 to 1.")
     check_files({"DATA": data, "--test": test}, [out], force)
-    images = template_options(pool, image_shape, sigma, patch_size=patch_size, templates=templates)
+    images = template_options(
+        pool, image_shape, patch_size=patch_size, sigma=sigma, n_templates=templates
+    )
     result = fitted(
         source_of(data, format_),
         Asked(target, levels if text == "one-hot" else None, tuple(drop or ()), holdout, seed),

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..classifier import ShareBoostClassifier
 from ..cv import ShareBoostCV
-from ..pools import takes_nan
+from ..pools import new_pool, takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
 from .files import printable
@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from .tables.sources import Source
 
 SHOWN = 30  # names of features in the summary
+# The options of ``--pool templates`` by the parameters of Templates.
+TEMPLATES = {
+    "image_shape": "--image-shape",
+    "patch_size": "--patch-size",
+    "sigma": "--sigma",
+    "n_templates": "--templates",
+}
 
 
 @dataclass
@@ -88,8 +95,8 @@ def fitted(
             return None
         interrupted = True
     except ValueError as error:
-        if str(error).startswith("n_templates="):
-            raise CommandError(f"--templates does not fit: {error}") from None
+        if option := TEMPLATES.get(str(error).partition("=")[0]):
+            raise CommandError(f"{option}: {error}") from None
         raise
     if inputs is not None and inputs.levels is not None:
         clf.levels_in_ = inputs.levels
@@ -132,7 +139,7 @@ def _classifier(
         return [each for name in names or [] for each in made.get(name, [name])] or None
 
     return ShareBoostClassifier(
-        pool=_templates(n_columns, images) if pool == "templates" else pool,
+        pool=new_pool(pool).set_params(**images) if pool == "templates" else pool,
         include=features(include),
         exclude=features(exclude),
         **parameters,
@@ -150,46 +157,18 @@ def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
         path.finish = replace(path.finish, validation=scores[-1])
 
 
-def template_options(
-    pool: str, image_shape: str | None, sigma: float | None, **others: int | None
-) -> dict[str, Any]:
-    """Return the options of ``--pool templates`` that were given; another pool takes none."""
-    options = {"image_shape": image_shape, "sigma": sigma, **others}
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    if given and pool != "templates":
-        option = next(iter(given)).replace("_", "-")
-        raise CommandError(f"--{option} is for --pool templates, and the pool is {pool}.")
-    if sigma is not None and not 0 < sigma < math.inf:
-        raise CommandError(f"--sigma {sigma:g} is not valid: it takes a number above 0.")
+def template_options(pool: str, image_shape: str | None, **others: float | None) -> dict[str, Any]:
+    """Return the parameters of ``--pool templates`` that were given; another pool takes none."""
+    given: dict[str, Any] = {name: value for name, value in others.items() if value is not None}
     if image_shape is not None:
         if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8}){1,2}", image_shape, flags=re.ASCII):
             told = f"--image-shape {image_shape} is not valid"
             raise CommandError(f"{told}: it takes HxW or HxWxC, such as 28x28.")
         given["image_shape"] = tuple(map(int, image_shape.split("x")))
-    if "templates" in given:
-        given["n_templates"] = given.pop("templates")
+    if given and pool != "templates":
+        option = TEMPLATES[next(iter(given))]
+        raise CommandError(f"{option} is for --pool templates, and the pool is {pool}.")
     return given
-
-
-def _templates(n_columns: int, options: dict[str, Any]) -> Any:
-    """Return the pool for images of so many columns."""
-    from ..pools.templates import Templates
-
-    shape = options.get("image_shape", ())
-    square = math.isqrt(n_columns)
-    height, width, n_channels = [*(shape or (square, square)), 1][:3]
-    if height * width * n_channels != n_columns:
-        told = "--pool templates takes square images unless told"
-        if shape:
-            told = f"--image-shape {'x'.join(map(str, shape))} has {math.prod(shape)} numbers"
-        there = f"there are {n_columns} columns"
-        raise CommandError(f"{told}, and {there}: --image-shape HxW or HxWxC takes that product.")
-    pool = Templates(**options)
-    side: Any = pool.patch_size
-    if side > min(height, width) or side * n_channels == 1:
-        told = f"--patch-size {side} does not fit images of {height}x{width}"
-        raise CommandError(f"{told}: it takes the side of a square of at least 2 numbers in them.")
-    return pool
 
 
 def read_prices(path: str, columns: list[str]) -> dict[str, float]:

@@ -116,15 +116,12 @@ class Columnar:
             n_columns = header.count(separator.encode()) + 1
             block_bytes = max(BLOCK_BYTES, len(header) + NUMBER_BYTES * n_columns)
             csv = self._arrow.csv
-            with (
-                self._told(block_bytes),
-                csv.open_csv(
-                    file,
-                    csv.ReadOptions(block_size=block_bytes),
-                    csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-                    csv.ConvertOptions(column_types=types, include_columns=list(types)),
-                ) as reader,
-            ):
+            options = (
+                csv.ReadOptions(block_size=block_bytes),
+                csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+                csv.ConvertOptions(column_types=types, include_columns=list(types)),
+            )
+            with self._told(block_bytes), csv.open_csv(file, *options) as reader:
                 yield reader, file
 
     def _header(self) -> bytes:
@@ -220,9 +217,11 @@ def survey(table: Columnar, kinds: dict[str, bool], target: str, levels: int | N
     while True:
         texts = [column for column, text in kinds.items() if text]
         if texts and levels is None:
+            told = (
+                f"{table.name} has text in {listed(texts)}. --text one-hot makes a feature of each"
+            )
             raise CommandError(
-                f"{table.name} has text in {listed(texts)}. --text one-hot makes a feature "
-                "of each text, up to --levels of them; --drop COLUMN leaves a column out."
+                f"{told}, up to --levels of them; --drop COLUMN leaves a column out."
             )
         try:
             return survey_known(table, kinds, target, levels or 0)
@@ -241,10 +240,8 @@ def survey_known(table: Columnar, kinds: dict[str, bool], target: str, levels: i
         for column, texts in seen.texts.items():
             texts.update(filter(None, batch.column(column).unique().to_pylist()))
             if len(texts) > levels:
-                raise CommandError(
-                    f"Column {column!r} of {table.name} has more than {levels} different texts: "
-                    f"--levels allows more, --drop {column} leaves it out."
-                )
+                told = f"Column {column!r} of {table.name} has more than {levels} different texts"
+                raise CommandError(f"{told}: --levels allows more, --drop {column} leaves it out.")
     if not seen.n_rows:
         raise CommandError(f"{table.name} has a header and no rows.")
     if infinite := [column for column in seen.numbers if column in seen.infinite]:
@@ -252,9 +249,7 @@ def survey_known(table: Columnar, kinds: dict[str, bool], target: str, levels: i
     return seen
 
 
-def filled(
-    table: Columnar, seen: Survey, encoder: Encoder, places: NDArray[np.intp]
-) -> NDArray[Any]:
+def filled(table: Columnar, seen: Survey, encoder: Encoder, places: NDArray[Any]) -> NDArray[Any]:
     """Return X of a table that was surveyed, each row at its place."""
     dtype = seen.dtype(encoder.n_columns, table.n_bytes())
     X = np.empty((seen.n_rows, encoder.n_columns), dtype=dtype)
