@@ -7,7 +7,7 @@ import json
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,21 +16,15 @@ from ..cv import ShareBoostCV
 from ..pools import new_pool, takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
-from .files import printable
+from .files import printable, shows_bars
 from .tables.encoding import Inputs, columns_with_gaps, number_of
 from .tables.rows import Asked, named, read_labelled, read_training
-
-if TYPE_CHECKING:
-    from .tables.sources import Source
+from .tables.sources import source_of
 
 SHOWN = 30  # names of features in the summary
-# The options of ``--pool templates`` by the parameters of Templates.
-TEMPLATES = {
-    "image_shape": "--image-shape",
-    "patch_size": "--patch-size",
-    "sigma": "--sigma",
-    "n_templates": "--templates",
-}
+# The parameters of the pool of templates, and what they are among the options.
+TEMPLATES = {name: name for name in ("image_shape", "patch_size", "sigma")}
+TEMPLATES["n_templates"] = "templates"
 
 
 @dataclass
@@ -62,26 +56,37 @@ class Fitted:
         return [*lines, f"Error: {', '.join(errors)}."]
 
 
-def fitted(
-    source: Source,
-    asked: Asked,
-    test: Source | None,
-    *,
-    pool: str,
-    cv: bool,
-    verbose: int,
-    **constraints: Any,
-) -> Fitted | None:
-    """Return a classifier fitted to a table; None where no round was finished before Ctrl-C."""
-    with progress_bars(bool(verbose)):
-        rows = read_training(source, asked)
+def fitted(options: dict[str, Any]) -> Fitted | None:
+    """Return a classifier fitted as the options of the command ask.
+
+    None where no round was finished before Ctrl-C.
+    """
+    pool, cv, target = options["pool"], options["cv"], options["target"]
+    source = source_of(options["data"], options["format_"])
+    test = None if options["test"] is None else source_of(options["test"], options["format_"])
+    levels = options["levels"] if options["text"] == "one-hot" else None
+    drop = tuple(options["drop"] or ())
+    images = _template_options(options)
+    with progress_bars(shows_bars()):
+        rows = read_training(
+            source, Asked(target, levels, drop, options["holdout"], options["seed"])
+        )
         _check_gaps(rows.with_gaps, pool, source.name)
         inputs, held_out = rows.inputs, rows.held_out
         if test is not None:
             n_columns, classes = rows.X.shape[1], np.unique(rows.y)
-            held_out = read_labelled(test, asked.target, inputs, n_columns, classes)
+            held_out = read_labelled(test, target, inputs, n_columns, classes)
             _check_gaps(columns_with_gaps(held_out[0], inputs), pool, test.name)
-    clf: Any = _classifier(inputs, rows.X.shape[1], pool, verbose=verbose, **constraints)
+    clf: Any = ShareBoostClassifier(
+        options["features"],
+        pool=new_pool(pool).set_params(**images) if pool == "templates" else pool,
+        swap=options["swap"],
+        budget=options["budget"],
+        verbose=int(shows_bars()),
+        **_constraints(
+            options, inputs or Inputs.numbered(rows.X.shape[1] if options["costs"] else 0)
+        ),
+    )
     clf = ShareBoostCV(clf) if cv else clf
     X = named(rows.X, inputs)
     evaluation = None if held_out is None else (named(held_out[0], inputs), held_out[1])
@@ -95,8 +100,8 @@ def fitted(
             return None
         interrupted = True
     except ValueError as error:
-        if option := TEMPLATES.get(str(error).partition("=")[0]):
-            raise CommandError(f"{option}: {error}") from None
+        if (parameter := str(error).partition("=")[0]) in TEMPLATES:
+            raise CommandError(f"{_option(parameter)}: {error}") from None
         raise
     if inputs is not None and inputs.levels is not None:
         clf.levels_in_ = inputs.levels
@@ -109,41 +114,23 @@ def _check_gaps(columns: list[str], pool: str, name: str) -> None:
         raise CommandError(f"{told} does not take: choose --pool stumps, fill them or --drop them.")
 
 
-def _classifier(
-    inputs: Inputs | None,
-    n_columns: int,
-    pool: str,
-    *,
-    images: dict[str, Any],
-    costs: str | None,
-    include: list[str] | None,
-    exclude: list[str] | None,
-    **parameters: Any,
-) -> ShareBoostClassifier:
-    """Return the classifier to fit; a column of text stands for the columns of all its texts."""
-    if costs is not None:
-        inputs = inputs or Inputs.numbered(n_columns)
-        prices = read_prices(costs, list(inputs.columns()))
+def _constraints(options: dict[str, Any], inputs: Inputs) -> dict[str, Any]:
+    """Return what is asked of the choice; a column of text stands for those of all its texts."""
+    parameters: dict[str, Any] = {}
+    columns = inputs.columns()
+    if options["costs"] is not None:
+        prices = read_prices(options["costs"], list(columns))
         if inputs.levels is None:
             parameters["costs"] = [prices[name] for name in inputs.names]
         else:  # the columns of one column of text are a group that shares its price
             pairs = zip(inputs.names, inputs.levels, strict=True)
             parameters["groups"] = [pair[0] if pair else name for name, pair in pairs]
             parameters |= {"group_choice": "each", "costs": prices}
-    made: dict[str, list[str]] = {}  # the names of the columns of X that a table's column makes
-    if inputs is not None:
-        for name, texts in inputs.columns().items():
-            made[name] = [inputs.names[j] for j in texts.values()]
-
-    def features(names: list[str] | None) -> list[str] | None:
-        return [each for name in names or [] for each in made.get(name, [name])] or None
-
-    return ShareBoostClassifier(
-        pool=new_pool(pool).set_params(**images) if pool == "templates" else pool,
-        include=features(include),
-        exclude=features(exclude),
-        **parameters,
-    )
+    made = {name: [inputs.names[j] for j in texts.values()] for name, texts in columns.items()}
+    for option in ("include", "exclude"):
+        names = [each for name in options[option] or () for each in made.get(name, [name])]
+        parameters[option] = names or None
+    return parameters
 
 
 def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
@@ -157,18 +144,24 @@ def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
         path.finish = replace(path.finish, validation=scores[-1])
 
 
-def template_options(pool: str, image_shape: str | None, **others: float | None) -> dict[str, Any]:
+def _template_options(options: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of ``--pool templates`` that were given; another pool takes none."""
-    given: dict[str, Any] = {name: value for name, value in others.items() if value is not None}
+    given = {name: options[option] for name, option in TEMPLATES.items()}
+    given = {name: value for name, value in given.items() if value is not None}
+    image_shape = given.get("image_shape")
     if image_shape is not None:
         if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8}){1,2}", image_shape, flags=re.ASCII):
             told = f"--image-shape {image_shape} is not valid"
             raise CommandError(f"{told}: it takes HxW or HxWxC, such as 28x28.")
         given["image_shape"] = tuple(map(int, image_shape.split("x")))
-    if given and pool != "templates":
-        option = TEMPLATES[next(iter(given))]
-        raise CommandError(f"{option} is for --pool templates, and the pool is {pool}.")
+    if given and options["pool"] != "templates":
+        told = f"{_option(next(iter(given)))} is for --pool templates"
+        raise CommandError(f"{told}, and the pool is {options['pool']}.")
     return given
+
+
+def _option(parameter: str) -> str:
+    return f"--{TEMPLATES[parameter].replace('_', '-')}"
 
 
 def read_prices(path: str, columns: list[str]) -> dict[str, float]:
