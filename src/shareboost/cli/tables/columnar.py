@@ -127,9 +127,8 @@ class Columnar:
     def _header(self) -> bytes:
         """Return the first line; an error where the file is no table of text."""
         with open(self.path, "rb") as file:
-            start = file.read(PEEKED)
-            file.seek(0)
             header = file.readline(LONGEST_LINE)
+            start = header + file.read(PEEKED)
         format_ = self.format.upper()
         if not start.strip():
             raise CommandError(f"{self.name} is empty: {format_} takes a header and rows.")
@@ -209,29 +208,16 @@ class Survey:
 
 
 def survey(table: Columnar, kinds: dict[str, bool], target: str, levels: int | None) -> Survey:
-    """Read a table once; ``kinds`` tells which columns hold text, and learns of more.
+    """Read a table once; ``kinds`` tells which columns hold text, and NotNumbersError another.
 
-    A column that turns out to hold text begins the pass anew, which is rare: the first block
-    has told most of them. ``levels`` are the most texts of such a column; None allows no text.
+    ``levels`` are the most texts of such a column; None allows no text.
     """
-    while True:
-        texts = [column for column, text in kinds.items() if text]
-        if texts and levels is None:
-            told = (
-                f"{table.name} has text in {listed(texts)}. --text one-hot makes a feature of each"
-            )
-            raise CommandError(
-                f"{told}, up to --levels of them; --drop COLUMN leaves a column out."
-            )
-        try:
-            return survey_known(table, kinds, target, levels or 0)
-        except NotNumbersError as error:
-            kinds[error.column] = True
-
-
-def survey_known(table: Columnar, kinds: dict[str, bool], target: str, levels: int) -> Survey:
-    """Read a table once; NotNumbersError where a column of numbers holds text."""
     seen = Survey(kinds)
+    if seen.texts and levels is None:
+        told = f"{table.name} has text in {listed([*seen.texts])}, which --drop COLUMN leaves out"
+        raise CommandError(
+            f"{told}; --text one-hot makes a feature of each, up to --levels of them."
+        )
     for batch in table.blocks(seen.numbers, [*seen.texts, target], "looking at the columns"):
         seen.n_rows += batch.num_rows
         seen.targets.append(batch.column(target).fill_null("").dictionary_encode())
@@ -239,7 +225,7 @@ def survey_known(table: Columnar, kinds: dict[str, bool], target: str, levels: i
             seen.add(column, batch.column(column).to_numpy(zero_copy_only=False))
         for column, texts in seen.texts.items():
             texts.update(filter(None, batch.column(column).unique().to_pylist()))
-            if len(texts) > levels:
+            if len(texts) > (levels or 0):
                 told = f"Column {column!r} of {table.name} has more than {levels} different texts"
                 raise CommandError(f"{told}: --levels allows more, --drop {column} leaves it out.")
     if not seen.n_rows:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...io.model_file import MOST_INPUTS
 from ..errors import CommandError, listed
-from .columnar import COLUMNAR, Columnar, filled, survey, survey_known
+from .columnar import COLUMNAR, Columnar, NotNumbersError, filled, survey
 from .encoding import (
     Encoder,
     Inputs,
@@ -86,7 +86,12 @@ def _from_columns(table: Columnar, asked: Asked) -> Training:
         raise CommandError(f"{told}: pandas writes its index so unless index=False.")
     if not kinds:
         raise CommandError(f"{name} has no column beside {asked.target!r} to learn from.")
-    seen = survey(table, kinds, asked.target, asked.levels)
+    seen = None
+    while seen is None:
+        try:
+            seen = survey(table, kinds, asked.target, asked.levels)
+        except NotNumbersError as error:  # rarely: the first block has told of most texts
+            kinds[error.column] = True
     inputs = Inputs.of_table({c: sorted(seen.texts[c]) if kinds[c] else None for c in kinds})
     texts, places = distinct(seen.targets)
     y = labels_of(texts, asked.target, name)[places]
@@ -153,7 +158,7 @@ def read_labelled(
         encoder = Encoder(inputs or Inputs.numbered(n), None, columns, table.name)
         if target not in columns:
             raise CommandError(f"{table.name} has no column {target!r}.")
-        seen = survey_known(table, dict.fromkeys(encoder.numbers, False), target, levels=0)
+        seen = survey(table, dict.fromkeys(encoder.numbers, False), target, levels=None)
         texts, places = distinct(seen.targets)
         y = labels_among(texts, classes, target, table.name)[places]
         X = filled(table, seen, encoder, np.arange(seen.n_rows))

@@ -62,9 +62,8 @@ class Source:
 
     def _copy(self, raw: Any, stream: Any, path: str) -> None:
         """Copy the stream, which may decompress another, to a file."""
-        bar = BytesBar(
-            "copying", None if self.path == STDIN else os.path.getsize(self.path) or None
-        )
+        size = None if self.path == STDIN else os.path.getsize(self.path) or None
+        bar = BytesBar("copying", size)
         with open(path, "wb") as file:
             try:
                 while content := stream.read(1 << 20):
