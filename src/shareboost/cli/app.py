@@ -38,7 +38,6 @@ SafeCsv = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
-Debug = Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error.")]
 
 
 app = typer.Typer(
@@ -61,6 +60,9 @@ def shareboost(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option(DEBUG, help="Anywhere: show the traceback of an error.")
     ] = False,
 ) -> None:
     """Multiclass classifiers that look at few features, the same few for all classes.

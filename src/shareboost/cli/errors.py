@@ -40,13 +40,14 @@ class Commands(TyperGroup):
     def main(self, args: Sequence[str] | None = None, *_: Any, **settings: Any) -> Any:
         """Run the command and end the program with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
+        others = [word for word in words if word != DEBUG]
         standalone = settings.pop("standalone_mode", True)
         code = FAILED
         try:
             _replace_closed_streams()
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_: say(f"Warning: {message}")
-                code = super().main(words, standalone_mode=False, **settings) or 0
+                code = super().main(others, standalone_mode=False, **settings) or 0
         except UsageError as error:
             if type(error).__name__ == "NoArgsIsHelpError":
                 error.show()

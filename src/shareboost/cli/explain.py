@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import Debug, Format, ModelFile, app
+from .app import Format, ModelFile, app
 from .errors import CommandError
 from .files import loaded, printable, shows_bars, table
 
@@ -44,7 +44,6 @@ def explain(
         ),
     ] = None,
     format_: Format = None,
-    debug: Debug = False,
 ) -> None:
     """Show the classes that each feature of a model speaks for and against.
 

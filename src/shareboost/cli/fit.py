@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .app import Data, Debug, Force, Format, app
+from .app import Data, Force, Format, app
 from .errors import INTERRUPTED, CommandError, say
 from .files import STDOUT, check_files, hint, output
 
@@ -23,10 +23,7 @@ def fit(
     data: Data,
     target: Annotated[
         str | None,
-        typer.Option(
-            help="The column with the classes. In an NPZ file the array, `y` unless told; "
-            "svmlight needs none."
-        ),
+        typer.Option(help="The column with the classes, the array of an NPZ file, else `y`."),
     ] = None,
     features: Annotated[int, typer.Option(min=1, help="How many features at most.")] = 20,
     out: Annotated[
@@ -107,8 +104,7 @@ def fit(
         str,
         typer.Option(
             metavar="|".join(TEXT),
-            help="What to do with columns of text: end with an error that names them, or make a "
-            "feature of each text.",
+            help="With columns of text: name them in an error, or make a feature of each text.",
         ),
     ] = "error",
     levels: Annotated[
@@ -123,7 +119,6 @@ def fit(
     seed: Annotated[int, typer.Option(min=0, help="Of the rows held out.")] = 0,
     format_: Format = None,
     force: Force = False,
-    debug: Debug = False,
 ) -> None:
     """Choose a few features of a table and train a classifier on them.
 

@@ -86,8 +86,15 @@ class Checkpoint:
             "path": path_to_plain(path),
         }
         content = to_bytes(document, FORMAT)
-        if os.path.exists(self._file):
-            self._check_mine()
+        there = os.path.exists(self._file)
+        if there and self._accepted is None:
+            raise ValueError(
+                f"{self.name} came up while this run was under way, and is not overwritten: give "
+                "every run a path of its own."
+            )
+        if there and _stamp(os.stat(self._file)) != self._accepted:
+            # Perhaps only a file system whose stamps do not last: what it holds decides.
+            self._read()
         with whole_file(self._file, overwrite=True) as file:
             file.write(content)
             file.flush()
@@ -103,10 +110,8 @@ class Checkpoint:
         with file:
             # Not the whole of a file that is something else, however large.
             if (start := file.read(len(START))) != START:
-                raise ValueError(
-                    f"{self.name} is not a checkpoint of shareboost: give another path, or delete "
-                    "the file."
-                )
+                told = f"{self.name} is not a checkpoint of shareboost"
+                raise ValueError(f"{told}: give another path, or delete the file.")
             content = start + file.read()
             stamp = _stamp(os.fstat(file.fileno()))
         try:
@@ -136,17 +141,6 @@ class Checkpoint:
                 f"{', '.join(other)}. Give the same data and parameters, another path, or "
                 "delete the file."
             )
-
-    def _check_mine(self) -> None:
-        """Raise where the file to be replaced is not the one read or written last."""
-        if self._accepted is None:
-            raise ValueError(
-                f"{self.name} came up while this run was under way, and is not overwritten: give "
-                "every run a path of its own."
-            )
-        if _stamp(os.stat(self._file)) != self._accepted:
-            # Perhaps only a file system whose stamps do not last: what it holds decides.
-            self._read()
 
 
 def _path_of(fields: Fields, pool: Pool, n_classes: int) -> Path:

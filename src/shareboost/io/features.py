@@ -28,10 +28,9 @@ Plain = dict[str, Any]
 def features_to_plain(features: Features) -> Plain:
     """Return features as a file holds them; TypeError for those of another's pool."""
     if type(features) not in KINDS.values():
-        raise TypeError(
-            f"Features of the type {type(features).__name__} cannot be saved: a model file takes "
-            f"those of {', '.join(pool.__name__ for pool in pools.KINDS)} alone."
-        )
+        told = f"Features of the type {type(features).__name__} cannot be saved"
+        known = ", ".join(pool.__name__ for pool in pools.KINDS)
+        raise TypeError(f"{told}: a model file takes those of {known} alone.")
     plain: Plain = {"kind": features.kind}
     for name, declared in features.declared().items():
         plain |= _written(declared, declared.key or name, getattr(features, name))
@@ -85,7 +84,7 @@ def schemas() -> Plain:
         sides = {"type": "array", "items": length, "minItems": n_axes, "maxItems": n_axes}
         text = {"$ref": "#/$defs/base64"}
         properties = {"dtype": {"const": dtype.str}, "shape": sides, "base64": text}
-        definitions[_array_name(dtype, n_axes)] = _object(properties)
+        definitions[_array(dtype, n_axes)["$ref"].rpartition("/")[2]] = _object(properties)
     return definitions
 
 
@@ -95,12 +94,8 @@ def _object(properties: Plain) -> Plain:
     return {"type": "object", "properties": properties, **exactly}
 
 
-def _array_name(dtype: np.dtype[Any], n_axes: int) -> str:
-    return NAMES[dtype] + (f"_{n_axes}d" if n_axes > 1 else "")
-
-
 def _array(dtype: np.dtype[Any], n_axes: int) -> Plain:
-    return {"$ref": f"#/$defs/{_array_name(dtype, n_axes)}"}
+    return {"$ref": f"#/$defs/{NAMES[dtype]}" + (f"_{n_axes}d" if n_axes > 1 else "")}
 
 
 def _written(declared: Declared, key: str, value: Any) -> Plain:

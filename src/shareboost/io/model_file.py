@@ -157,10 +157,8 @@ def content_of(model: Any, whole_path: bool) -> bytes:
     content = to_bytes(_document(model, whole_path))
     if len(content) > LARGEST_FILE:
         shorter = "set whole_path=False, or " if whole_path else ""
-        raise ValueError(
-            f"The file would have {len(content):,} bytes, and a model file has at most "
-            f"{LARGEST_FILE:,}: {shorter}save at(t) of fewer features."
-        )
+        told = f"The file would have {len(content):,} bytes, and a model file has at most"
+        raise ValueError(f"{told} {LARGEST_FILE:,}: {shorter}save at(t) of fewer features.")
     try:
         model_of(content)  # so that no file is written that could not be read
     except ModelFormatError as error:

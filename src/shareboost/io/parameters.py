@@ -75,10 +75,8 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
     kind = type(value)
     if isinstance(value, Pool):
         if POOLS.get(kind.__name__) is not kind:
-            raise TypeError(
-                f"{name} is a {kind.__name__}, a pool that is not shareboost's: a model file takes "
-                f"{', '.join(POOLS)} alone."
-            )
+            told = f"{name} is a {kind.__name__}, a pool that is not shareboost's"
+            raise TypeError(f"{told}: a model file takes {', '.join(POOLS)} alone.")
         _, needed = _names(kind)
         known = value.get_params(deep=False)
         arguments, left = parameters_to_plain(known, f"{name}.", needed)

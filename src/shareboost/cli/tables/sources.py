@@ -12,7 +12,6 @@ import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,8 +35,7 @@ DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A table in a file, or in stdin for ``-``; its format, one of ``FORMATS``; its name."""
 
     path: str
