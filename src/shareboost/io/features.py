@@ -46,7 +46,7 @@ def features_from_plain(value: Any, name: str, n_inputs: int, depth: int = 0) ->
     if kind is None:
         raise ModelFormatError(f"{name} has no kind that is one of {', '.join(KINDS)}")
     fields = Fields(value, name, ("kind", *keys_of(kind)))
-    lengths: dict[Any, int] = {INPUTS: n_inputs}
+    lengths = {INPUTS: n_inputs}
     attributes: dict[str, Any] = {}
     for attribute, declared in kind.declared().items():
         key = declared.key or attribute
@@ -120,17 +120,18 @@ def _written(declared: Declared, key: str, value: Any) -> Plain:
     return {key: value}
 
 
-def _read(declared: Declared, key: str, fields: Fields, lengths: dict[Any, int], depth: int) -> Any:
+def _read(declared: Declared, key: str, fields: Fields, lengths: dict[str, int], depth: int) -> Any:
     """Return the value of a field; raise for all that it cannot be."""
     match declared:
         case declare.Integers(low=low, below=below, distinct=distinct):
-            high = LARGEST_INTEGER if below is None else lengths.get(below, below) - 1
+            end = lengths[below] if isinstance(below, str) else below
+            high = LARGEST_INTEGER if end is None else end - 1
             if not distinct:
                 return fields.integers(key, lengths[ATOMS], low, high)
             most = MOST_ATOMS if declared.by_atom else MOST_INTEGERS
             return fields.integers(key, None, 0, high, most, distinct=True)
         case declare.Reals(single=single, positive=positive, largest=largest):
-            shape = tuple(lengths.get(length, length) for length in declared.shape)
+            shape = tuple(lengths[n] if isinstance(n, str) else n for n in declared.shape)
             array = fields.floats(key, shape, SINGLES if single else FLOATS, positive=positive)
             if largest is not None and np.abs(array).max(initial=0.0) > largest:
                 raise ModelFormatError(f"{fields.named(key)} takes numbers up to {largest:,}")

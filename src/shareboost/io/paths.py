@@ -122,7 +122,11 @@ def _rounds_to_plain(rounds: list[Round]) -> dict[str, Any]:
 
 
 def _rounds_from_plain(
-    value: Any, weights: Any, features: Features, pool_size: int, limited: bool
+    value: Any,
+    weights: tuple[Any, int, bool] | None,
+    features: Features,
+    pool_size: int,
+    limited: bool,
 ) -> list[Round]:
     """Return rounds, each with the one without swaps beside it, of the features alone.
 
@@ -150,10 +154,9 @@ def _rounds_from_plain(
         "atoms": _atoms(fields, n, n_main, features, pool_size, limited),
         "swaps": _swaps(fields, n, pool_size, limited),
     }
-    if weights is None:
-        told["W"] = [NO_WEIGHTS] * n
-    else:
-        told["W"] = _weights_from_plain(*weights, features, told["atoms"], n_main)
+    told["W"] = [NO_WEIGHTS] * n
+    if weights is not None:
+        told["W"] = _weights_from_plain(weights, features, told["atoms"], n_main)
     every = []
     for values in zip(*told.values(), strict=True):
         round_ = dict(zip(told, values, strict=True))
@@ -217,14 +220,10 @@ def _weights_to_plain(rounds: list[Round]) -> dict[str, Any]:
 
 
 def _weights_from_plain(
-    value: Any,
-    n_classes: int,
-    intercept: bool,
-    features: Features,
-    atoms: list[tuple[int, ...]],
-    n_main: int,
+    weights: tuple[Any, int, bool], features: Features, atoms: list[tuple[int, ...]], n_main: int
 ) -> list[NDArray[np.float64]]:
     """Return the weights of rounds with these atoms, as many as the features have columns."""
+    value, n_classes, intercept = weights
     fields = Fields(value, "path.weights", ("n_columns", "values"))
     flat = fields.floats("values", (None,))
     n_columns = fields.integers("n_columns", len(atoms), 0, flat.size // n_classes)

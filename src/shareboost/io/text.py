@@ -34,8 +34,8 @@ INTEGERS = np.dtype("<i8")
 FLOATS = np.dtype("<f8")
 SINGLES = np.dtype("<f4")
 FLAGS = np.dtype("|u1")
-NAMES = {INTEGERS: "integers", FLOATS: "floats", SINGLES: "singles", FLAGS: "flags"}
-TYPES = {dtype.str: dtype for dtype in NAMES}
+TYPES: dict[str, np.dtype[Any]] = {t.str: t for t in (INTEGERS, FLOATS, SINGLES, FLAGS)}
+NAMES = dict(zip(TYPES.values(), ("integers", "floats", "singles", "flags"), strict=True))
 MOST_AXES = 4
 
 _ARRAY_NUMBER = re.compile(rb'(?<="base64":)\d+')  # as texts never have: they escape their quotes
