@@ -23,7 +23,7 @@ def fit(
     data: Data,
     target: Annotated[
         str | None,
-        typer.Option(help="The column with the classes, the array of an NPZ file, else `y`."),
+        typer.Option(help="The column with the classes; in an NPZ file the array, else `y`."),
     ] = None,
     features: Annotated[int, typer.Option(min=1, help="How many features at most.")] = 20,
     out: Annotated[
