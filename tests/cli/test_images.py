@@ -38,11 +38,11 @@ def test_templates_take_their_options(run, images, tmp_path):
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        ((), ("80 columns", "--image-shape HxW")),
-        (("--image-shape", "8x9"), ("--image-shape 8x9", "72", "80 columns")),
+        ((), ("80 columns", "--image-shape: ", "square images")),
+        (("--image-shape", "8x9"), ("--image-shape: ", "(8, 9)", "80 columns")),
         (("--image-shape", "8,10"), ("--image-shape 8,10", "HxWxC")),
-        (("--image-shape", "8x10", "--patch-size", 9), ("--patch-size 9", "8x10")),
-        (("--image-shape", "8x10", "--sigma", 0), ("--sigma 0",)),
+        (("--image-shape", "8x10", "--patch-size", 9), ("--patch-size: patch_size=9", "8 x 10")),
+        (("--image-shape", "8x10", "--sigma", 0), ("--sigma: sigma=0", "above 0")),
         (("--image-shape", "8x10", "--patch-size", 3, "--templates", 10**6), ("--templates",)),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_text_is_read_if_and_only_if_it_is_base64_of_the_length():
                 found = array_from_plain(plain, "array", FLAGS, (None,))
                 assert found.tobytes() == base64.b64decode(text)
             else:
-                with pytest.raises(ModelFormatError, match="array has base64"):
+                with pytest.raises(ModelFormatError, match="array has .*base64"):
                     array_from_plain(plain, "array", FLAGS, (None,))
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from .. import __version__
-from .errors import DEBUG, OneLineErrors
+from .errors import DEBUG, Commands
 from .files import FORMATS
 
 ModelFile = Annotated[
@@ -38,17 +38,6 @@ SafeCsv = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
-Debug = Annotated[bool, typer.Option(DEBUG, help="Show the traceback of an error.")]
-
-
-class Commands(OneLineErrors):
-    """The commands, in the order in which people meet them."""
-
-    ORDER = ("demo", "fit", "predict", "path", "explain", "report", "export", "info")
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands as --help lists them."""
-        return sorted(super().list_commands(ctx), key=self.ORDER.index)
 
 
 app = typer.Typer(
@@ -71,6 +60,9 @@ def shareboost(
     version: Annotated[
         bool,
         typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version."),
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option(DEBUG, help="Anywhere: show the traceback of an error.")
     ] = False,
 ) -> None:
     """Multiclass classifiers that look at few features, the same few for all classes.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .app import Debug, Force, app
+from .app import Force, app
 from .files import STDOUT, check_files, tell, written
 
 
@@ -17,7 +17,6 @@ def demo(
     out: Annotated[str, typer.Option(help="The page to write; `-` is stdout.")] = "report.html",
     features: Annotated[int, typer.Option(min=1, help="How many features at most.")] = 20,
     force: Force = False,
-    debug: Debug = False,
 ) -> None:
     """Train on scikit-learn's digits, round by round, and write a page to look at.
 

@@ -28,32 +28,37 @@ class CommandError(ValueError):
     """Something that the user can mend, told in one line."""
 
 
-class OneLineErrors(TyperGroup):
-    """Commands whose errors are one line on stderr."""
+class Commands(TyperGroup):
+    """The commands, in the order in which people meet them; their errors are one line on stderr."""
+
+    ORDER = ("demo", "fit", "predict", "path", "explain", "report", "export", "info")
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the commands as --help lists them."""
+        return sorted(super().list_commands(ctx), key=self.ORDER.index)
 
     def main(self, args: Sequence[str] | None = None, *_: Any, **settings: Any) -> Any:
         """Run the command and end the program with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
+        others = [word for word in words if word != DEBUG]
         standalone = settings.pop("standalone_mode", True)
+        code = FAILED
         try:
             _replace_closed_streams()
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_: say(f"Warning: {message}")
-                code = super().main(words, standalone_mode=False, **settings)
+                code = super().main(others, standalone_mode=False, **settings) or 0
         except UsageError as error:
             if type(error).__name__ == "NoArgsIsHelpError":
                 error.show()
             else:
                 see = "" if error.ctx is None else f" See {error.ctx.command_path} --help."
                 say(f"{error.format_message().rstrip('.')}.{see}")
-            code = FAILED
         except Exception as error:
             if DEBUG in words:
                 traceback.print_exception(error)
             else:
                 say(_line(error))
-            code = FAILED
-        code = code if isinstance(code, int) else 0
         if not standalone:
             return code
         sys.exit(code)
@@ -90,10 +95,8 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 def _line(error: Exception) -> str:
     if isinstance(error, FileExistsError):
         return f"{error.filename} is there already: --force replaces it."
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}."
     if isinstance(error, OSError) and error.strerror is not None:
-        return f"{error.strerror}."
+        return f"{'' if error.filename is None else f'{error.filename}: '}{error.strerror}."
     if isinstance(error, MemoryError):
         return f"There is not enough memory. {error}"
     if isinstance(error, EXPECTED):
@@ -103,9 +106,7 @@ def _line(error: Exception) -> str:
 
 def _replace_closed_streams() -> None:
     """Open the null device as stdin and stderr where they are closed; raise for stdout."""
-    if sys.stdin is None:
-        sys.stdin = open(os.devnull)  # noqa: SIM115
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     if sys.stdout is None:
         raise CommandError("stdout is closed: send it to a file, or to /dev/null.")

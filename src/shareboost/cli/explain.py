@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import Debug, Format, ModelFile, app
+from .app import Format, ModelFile, app
 from .errors import CommandError
 from .files import loaded, printable, shows_bars, table
 
@@ -44,7 +44,6 @@ def explain(
         ),
     ] = None,
     format_: Format = None,
-    debug: Debug = False,
 ) -> None:
     """Show the classes that each feature of a model speaks for and against.
 
@@ -76,9 +75,8 @@ def _row_ranges(text: str) -> list[range]:
     parts = [re.fullmatch(r"\s*(\d+)(?:-(\d+))?\s*", part, re.ASCII) for part in text.split(",")]
     ranges = [range(int(part[1]), int(part[2] or part[1]) + 1) for part in parts if part]
     if len(ranges) < len(parts) or not all(numbers and numbers.start for numbers in ranges):
-        raise CommandError(
-            f"--rows {text} is not valid: it takes numbers from 1 and ranges, such as 1,4,7-9."
-        )
+        told = f"--rows {text} is not valid"
+        raise CommandError(f"{told}: it takes numbers from 1 and ranges, such as 1,4,7-9.")
     return ranges
 
 
@@ -132,21 +130,17 @@ def _print_features(clf: Any, most: int) -> None:
         least = LEAST_SHARE * abs(weights).max()
         return ", ".join(str(clf.classes_[q]) for q in order if weights[q] >= least > 0) or "-"
 
-    steps = [path.start, *path]
-    saved = {
-        atom: f"{before.loss - after.loss:.4f}"
-        for (before, after), atoms in zip(pairwise(steps), path.arrivals(), strict=True)
-        for atom in atoms
-    }
-    if len(steps) <= clf.selected_.size:  # its rounds are not known
-        saved = {}
-    names = path.names(clf.selected_)
+    saved: dict[int, str] = {}
+    if len(path) >= clf.selected_.size:  # else its rounds are not known
+        for (before, after), atoms in zip(
+            pairwise([path.start, *path]), path.arrivals(), strict=True
+        ):
+            saved |= dict.fromkeys(atoms, f"{before.loss - after.loss:.4f}")
     by_feature = sharing(path, path.step(clf.selected_.size))
+    chosen = zip(clf.selected_.tolist(), path.names(clf.selected_), by_feature, strict=True)
     rows = [
-        [str(t), name, saved.get(int(atom), "-"), strongest(weights), strongest(-weights)]
-        for t, (atom, name, weights) in enumerate(
-            zip(clf.selected_, names, by_feature, strict=True), 1
-        )
+        [str(t), name, saved.get(atom, "-"), strongest(weights), strongest(-weights)]
+        for t, (atom, name, weights) in enumerate(chosen, 1)
     ]
     print(table(["", "feature", "loss saved", "speaks for", "speaks against"], rows))
     print(f"{len(rows)} features, {clf.classes_.size} classes, {clf.columns_.size} columns read.")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .app import Debug, Force, ModelFile, app
+from .app import Force, ModelFile, app
 from .errors import CommandError
 from .files import STDOUT, loaded, tell, written
 
@@ -20,7 +20,6 @@ def export(
     to: Annotated[str, typer.Option("--to", metavar="|".join(TO), help="The language or format.")],
     out: Annotated[str, typer.Option(help="The file to write; `-` is stdout.")],
     force: Force = False,
-    debug: Debug = False,
 ) -> None:
     """Write a model as C99, as a JavaScript module or as ONNX.
 

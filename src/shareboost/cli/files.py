@@ -43,9 +43,8 @@ def loaded(
 def check_files(reads: Reads, outs: Sequence[str | None], force: bool) -> None:
     """Raise where a command would read stdin twice, or where it may not write a file."""
     if len(names := [name for name, path in reads.items() if path == STDIN]) > 1:
-        raise CommandError(
-            f"{' and '.join(names)} are both -: stdin can be read once, so one takes a file."
-        )
+        told = f"{' and '.join(names)} are both -"
+        raise CommandError(f"{told}: stdin can be read once, so one takes a file.")
     for out in outs:
         if out is not None and out != STDOUT:
             check_target(out, force)

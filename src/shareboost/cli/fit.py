@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .app import Data, Debug, Force, Format, app
+from .app import Data, Force, Format, app
 from .errors import INTERRUPTED, CommandError, say
-from .files import STDOUT, check_files, hint, output, shows_bars
+from .files import STDOUT, check_files, hint, output
 
 if TYPE_CHECKING:
     from .fitting import Fitted
@@ -19,13 +19,11 @@ TEXT = ("error", "one-hot")
 
 @app.command()
 def fit(
+    ctx: typer.Context,
     data: Data,
     target: Annotated[
         str | None,
-        typer.Option(
-            help="The column with the classes. In an NPZ file the array, `y` unless told; "
-            "svmlight needs none."
-        ),
+        typer.Option(help="The column with the classes; in an NPZ file the array, else `y`."),
     ] = None,
     features: Annotated[int, typer.Option(min=1, help="How many features at most.")] = 20,
     out: Annotated[
@@ -106,8 +104,7 @@ def fit(
         str,
         typer.Option(
             metavar="|".join(TEXT),
-            help="What to do with columns of text: end with an error that names them, or make a "
-            "feature of each text.",
+            help="With columns of text: name them in an error, or make a feature of each text.",
         ),
     ] = "error",
     levels: Annotated[
@@ -122,7 +119,6 @@ def fit(
     seed: Annotated[int, typer.Option(min=0, help="Of the rows held out.")] = 0,
     format_: Format = None,
     force: Force = False,
-    debug: Debug = False,
 ) -> None:
     """Choose a few features of a table and train a classifier on them.
 
@@ -135,9 +131,7 @@ def fit(
     - `shareboost fit sensors.csv --target state --costs prices.csv --budget 100`
     - `zcat big.csv.gz | shareboost fit - --target y --out - > model.json`
     """
-    from .fitting import fitted, template_options
-    from .tables.rows import Asked
-    from .tables.sources import source_of
+    from .fitting import fitted
 
     for option, value, known in (("--pool", pool, POOLS), ("--text", text, TEXT)):
         if value not in known:
@@ -147,22 +141,7 @@ def fit(
     if holdout is not None and not 0 < holdout < 1:
         raise CommandError(f"--holdout {holdout:g} is not valid: it takes a share from 0 to 1.")
     check_files({"DATA": data, "--test": test}, [out], force)
-    images = template_options(pool, image_shape, sigma, patch_size=patch_size, templates=templates)
-    result = fitted(
-        source_of(data, format_),
-        Asked(target, levels if text == "one-hot" else None, tuple(drop or ()), holdout, seed),
-        None if test is None else source_of(test, format_),
-        n_features=features,
-        pool=pool,
-        images=images,
-        cv=cv,
-        swap=swap,
-        costs=costs,
-        budget=budget,
-        include=include,
-        exclude=exclude,
-        verbose=int(shows_bars()),
-    )
+    result = fitted(ctx.params)
     if result is None:
         when = "during cross-validation" if cv else "before the first round was finished"
         say(f"Interrupted {when}: nothing was written.")

@@ -7,24 +7,24 @@ import json
 import math
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..classifier import ShareBoostClassifier
 from ..cv import ShareBoostCV
-from ..io.model_file import level_name
-from ..pools import takes_nan
+from ..pools import new_pool, takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
-from .files import printable
+from .files import printable, shows_bars
 from .tables.encoding import Inputs, columns_with_gaps, number_of
 from .tables.rows import Asked, named, read_labelled, read_training
-
-if TYPE_CHECKING:
-    from .tables.sources import Source
+from .tables.sources import source_of
 
 SHOWN = 30  # names of features in the summary
+# The parameters of the pool of templates, and what they are among the options.
+TEMPLATES = {name: name for name in ("image_shape", "patch_size", "sigma")}
+TEMPLATES["n_templates"] = "templates"
 
 
 @dataclass
@@ -47,53 +47,61 @@ class Fitted:
                 f"Cross-validation chose {self.clf.best_n_features_} features: "
                 f"{1 - self.clf.best_score_:.2%} error on rows that a fold held out."
             )
-        error = f"Error: {self._error(self.training)} training rows"
-        if self.held_out is not None:
-            error += f", {self._error(self.held_out)} held-out rows"
-        return [*lines, f"{error}."]
+        parts = {"training": self.training, "held-out": self.held_out}
+        errors = [
+            f"{1 - self.clf.score(*rows):.2%} of {len(rows[1])} {part} rows"
+            for part, rows in parts.items()
+            if rows is not None
+        ]
+        return [*lines, f"Error: {', '.join(errors)}."]
 
-    def _error(self, rows: tuple[Any, Any]) -> str:
-        return f"{1 - self.clf.score(*rows):.2%} of {len(rows[1])}"
 
+def fitted(options: dict[str, Any]) -> Fitted | None:
+    """Return a classifier fitted as the options of the command ask.
 
-def fitted(
-    source: Source,
-    asked: Asked,
-    test: Source | None,
-    *,
-    pool: str,
-    cv: bool,
-    verbose: int,
-    **constraints: Any,
-) -> Fitted | None:
-    """Return a classifier fitted to a table; None where no round was finished before Ctrl-C."""
-    with progress_bars(bool(verbose)):
-        rows = read_training(source, asked)
+    None where no round was finished before Ctrl-C.
+    """
+    pool, cv, target = options["pool"], options["cv"], options["target"]
+    source = source_of(options["data"], options["format_"])
+    test = None if options["test"] is None else source_of(options["test"], options["format_"])
+    levels = options["levels"] if options["text"] == "one-hot" else None
+    drop = tuple(options["drop"] or ())
+    images = _template_options(options)
+    with progress_bars(shows_bars()):
+        rows = read_training(
+            source, Asked(target, levels, drop, options["holdout"], options["seed"])
+        )
         _check_gaps(rows.with_gaps, pool, source.name)
         inputs, held_out = rows.inputs, rows.held_out
         if test is not None:
             n_columns, classes = rows.X.shape[1], np.unique(rows.y)
-            held_out = read_labelled(test, asked.target, inputs, n_columns, classes)
+            held_out = read_labelled(test, target, inputs, n_columns, classes)
             _check_gaps(columns_with_gaps(held_out[0], inputs), pool, test.name)
-    clf: Any = _classifier(inputs, rows.X.shape[1], pool, verbose=verbose, **constraints)
+    clf: Any = ShareBoostClassifier(
+        options["features"],
+        pool=new_pool(pool).set_params(**images) if pool == "templates" else pool,
+        swap=options["swap"],
+        budget=options["budget"],
+        verbose=int(shows_bars()),
+        **_constraints(
+            options, inputs or Inputs.numbered(rows.X.shape[1] if options["costs"] else 0)
+        ),
+    )
     clf = ShareBoostCV(clf) if cv else clf
     X = named(rows.X, inputs)
     evaluation = None if held_out is None else (named(held_out[0], inputs), held_out[1])
     interrupted = False
     try:
-        if cv:
-            clf.fit(X, rows.y)
-            if evaluation is not None:
-                _measure_rounds(clf, *evaluation)
-        else:
-            clf.fit(X, rows.y, eval_set=evaluation)
+        clf.fit(X, rows.y, **({} if cv else {"eval_set": evaluation}))
+        if cv and evaluation is not None:
+            _measure_rounds(clf, *evaluation)
     except KeyboardInterrupt:
         if not hasattr(clf, "weights_"):
             return None
         interrupted = True
     except ValueError as error:
-        if str(error).startswith("n_templates="):
-            raise CommandError(f"--templates does not fit: {error}") from None
+        if (parameter := str(error).partition("=")[0]) in TEMPLATES:
+            raise CommandError(f"{_option(parameter)}: {error}") from None
         raise
     if inputs is not None and inputs.levels is not None:
         clf.levels_in_ = inputs.levels
@@ -102,47 +110,27 @@ def fitted(
 
 def _check_gaps(columns: list[str], pool: str, name: str) -> None:
     if columns and not takes_nan(pool):
-        raise CommandError(
-            f"Columns {listed(columns)} of {name} have missing values, which --pool {pool} "
-            "does not take: choose --pool stumps, fill them, or leave them out with --drop."
-        )
+        told = f"Columns {listed(columns)} of {name} have missing values, which --pool {pool}"
+        raise CommandError(f"{told} does not take: choose --pool stumps, fill them or --drop them.")
 
 
-def _classifier(
-    inputs: Inputs | None,
-    n_columns: int,
-    pool: str,
-    *,
-    images: dict[str, Any],
-    costs: str | None,
-    include: list[str] | None,
-    exclude: list[str] | None,
-    **parameters: Any,
-) -> ShareBoostClassifier:
-    """Return the classifier to fit; a column of text stands for the columns of all its texts."""
-    if costs is not None:
-        inputs = inputs or Inputs([f"x{i}" for i in range(n_columns)])
-        prices = read_prices(costs, list(inputs.columns()))
+def _constraints(options: dict[str, Any], inputs: Inputs) -> dict[str, Any]:
+    """Return what is asked of the choice; a column of text stands for those of all its texts."""
+    parameters: dict[str, Any] = {}
+    columns = inputs.columns()
+    if options["costs"] is not None:
+        prices = read_prices(options["costs"], list(columns))
         if inputs.levels is None:
             parameters["costs"] = [prices[name] for name in inputs.names]
         else:  # the columns of one column of text are a group that shares its price
             pairs = zip(inputs.names, inputs.levels, strict=True)
             parameters["groups"] = [pair[0] if pair else name for name, pair in pairs]
             parameters |= {"group_choice": "each", "costs": prices}
-    names_of: dict[str, list[str]] = {}
-    for pair in (inputs and inputs.levels) or []:
-        if pair is not None:
-            names_of.setdefault(pair[0], []).append(level_name(*pair))
-
-    def features(names: list[str] | None) -> list[str] | None:
-        return [each for name in names or [] for each in names_of.get(name, [name])] or None
-
-    return ShareBoostClassifier(
-        pool=_templates(n_columns, images) if pool == "templates" else pool,
-        include=features(include),
-        exclude=features(exclude),
-        **parameters,
-    )
+    made = {name: [inputs.names[j] for j in texts.values()] for name, texts in columns.items()}
+    for option in ("include", "exclude"):
+        names = [each for name in options[option] or () for each in made.get(name, [name])]
+        parameters[option] = names or None
+    return parameters
 
 
 def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
@@ -156,50 +144,24 @@ def _measure_rounds(clf: Any, X: Any, y: Any) -> None:
         path.finish = replace(path.finish, validation=scores[-1])
 
 
-def template_options(
-    pool: str, image_shape: str | None, sigma: float | None, **others: int | None
-) -> dict[str, Any]:
-    """Return the options of ``--pool templates`` that were given; another pool takes none."""
-    options = {"image_shape": image_shape, "sigma": sigma, **others}
-    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
-    if given and pool != "templates":
-        option = next(iter(given)).replace("_", "-")
-        raise CommandError(f"--{option} is for --pool templates, and the pool is {pool}.")
-    if sigma is not None and not 0 < sigma < math.inf:
-        raise CommandError(f"--sigma {sigma:g} is not valid: it takes a number above 0.")
+def _template_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of ``--pool templates`` that were given; another pool takes none."""
+    given = {name: options[option] for name, option in TEMPLATES.items()}
+    given = {name: value for name, value in given.items() if value is not None}
+    image_shape = given.get("image_shape")
     if image_shape is not None:
-        side = r"[1-9]\d{0,8}"
-        if not re.fullmatch(f"{side}(x{side}){{1,2}}", image_shape, flags=re.ASCII):
-            raise CommandError(
-                f"--image-shape {image_shape} is not valid: it takes HxW or HxWxC, such as 28x28."
-            )
+        if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8}){1,2}", image_shape, flags=re.ASCII):
+            told = f"--image-shape {image_shape} is not valid"
+            raise CommandError(f"{told}: it takes HxW or HxWxC, such as 28x28.")
         given["image_shape"] = tuple(map(int, image_shape.split("x")))
-    if "templates" in given:
-        given["n_templates"] = given.pop("templates")
+    if given and options["pool"] != "templates":
+        told = f"{_option(next(iter(given)))} is for --pool templates"
+        raise CommandError(f"{told}, and the pool is {options['pool']}.")
     return given
 
 
-def _templates(n_columns: int, options: dict[str, Any]) -> Any:
-    """Return the pool for images of so many columns."""
-    from ..pools.templates import Templates
-
-    shape = options.get("image_shape", ())
-    square = math.isqrt(n_columns)
-    height, width, n_channels = [*(shape or (square, square)), 1][:3]
-    if height * width * n_channels != n_columns:
-        told = f"--image-shape {'x'.join(map(str, shape))} has {math.prod(shape)} numbers"
-        raise CommandError(
-            f"{told if shape else '--pool templates takes square images unless told'}, and there "
-            f"are {n_columns} columns: --image-shape HxW or HxWxC takes that product."
-        )
-    pool = Templates(**options)
-    side: Any = pool.patch_size
-    if side > min(height, width) or side * n_channels == 1:
-        raise CommandError(
-            f"--patch-size {side} does not fit images of {height}x{width}: it takes the side "
-            "of a square of at least 2 numbers inside them."
-        )
-    return pool
+def _option(parameter: str) -> str:
+    return f"--{TEMPLATES[parameter].replace('_', '-')}"
 
 
 def read_prices(path: str, columns: list[str]) -> dict[str, float]:
@@ -210,7 +172,7 @@ def read_prices(path: str, columns: list[str]) -> dict[str, float]:
                 content = json.load(file)
                 if not isinstance(content, dict):
                     raise CommandError(f"{path} takes a JSON object of costs by column.")
-                pairs: list[Any] = [list(pair) for pair in content.items()]
+                pairs = [list(pair) for pair in content.items()]
             else:
                 pairs = [row for row in csv.reader(file) if row]
                 if pairs and len(pairs[0]) == 2 and number_of(pairs[0][1].strip()) is None:
@@ -223,12 +185,12 @@ def read_prices(path: str, columns: list[str]) -> dict[str, float]:
     for pair in pairs:
         if len(pair) != 2:
             raise CommandError(f"{path} takes lines of a column and its cost, not {pair}.")
-        price = None if isinstance(pair[1], bool) else number_of(str(pair[1]).strip())
+        column, cost = pair
+        price = None if isinstance(cost, bool) else number_of(str(cost).strip())
         if price is None or not 0 < price < math.inf:
-            raise CommandError(
-                f"{path} has the cost {pair[1]!r} for {pair[0]!r}: it takes numbers above 0."
-            )
-        prices[str(pair[0])] = price
+            told = f"{path} has the cost {cost!r} for {column!r}"
+            raise CommandError(f"{told}: it takes numbers above 0.")
+        prices[str(column)] = price
     if missing := [column for column in columns if column not in prices]:
         raise CommandError(f"{path} has no cost for {listed(missing)}.")
     return {column: prices[column] for column in columns}

@@ -7,14 +7,14 @@ import platform
 import re
 from importlib import metadata, util
 
-from .app import Debug, app
+from .app import app
 
 NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "rich", "typer")
 OTHERS = ("pandas", "polars", "pyarrow", "torch", "onnx", "matplotlib")
 
 
 @app.command()
-def info(debug: Debug = False) -> None:
+def info() -> None:
     """Show versions, threads, devices and extras: what to send along with a question."""
     from .. import __version__
     from ..threads import single_threaded_blas

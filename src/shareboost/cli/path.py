@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .app import Debug, ModelFile, SafeCsv, app
+from .app import ModelFile, SafeCsv, app
 from .errors import CommandError
 from .files import csv_lines, loaded, table
 
@@ -17,7 +17,6 @@ def path(
     model: ModelFile,
     as_csv: Annotated[bool, typer.Option("--csv", help="As CSV, for programs.")] = False,
     safe_csv: SafeCsv = False,
-    debug: Debug = False,
 ) -> None:
     """Show the rounds of a model: the feature that each brought in and what it left.
 

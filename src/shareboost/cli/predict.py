@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from .app import Data, Debug, Force, Format, ModelFile, SafeCsv, app
+from .app import Data, Force, Format, ModelFile, SafeCsv, app
 from .errors import INTERRUPTED, say
 from .files import STDOUT, csv_lines, loaded, output, shows_bars
 
@@ -22,7 +22,6 @@ def predict(
     safe_csv: SafeCsv = False,
     format_: Format = None,
     force: Force = False,
-    debug: Debug = False,
 ) -> None:
     """Predict the class of each row of a table.
 

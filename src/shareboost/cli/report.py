@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .app import Debug, Force, Format, ModelFile, app
+from .app import Force, Format, ModelFile, app
 from .errors import CommandError
 from .files import STDOUT, hint, loaded, shows_bars, tell, written
 
@@ -30,7 +30,6 @@ def report(
     title: Annotated[str | None, typer.Option(help="The title of the page.")] = None,
     format_: Format = None,
     force: Force = False,
-    debug: Debug = False,
 ) -> None:
     """Write a page about a model: one HTML file to look at in a browser, without network.
 

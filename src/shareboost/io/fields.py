@@ -1,13 +1,11 @@
-"""The fields of a JSON object, each checked as it is read, and labels of any type.
-
-Errors name the field.
-"""
+"""The fields of a JSON object, each checked as it is read, and labels of any type."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,40 +27,23 @@ MOST_CHARACTERS = 1 << 22
 Value = TypeVar("Value")
 
 
-class Fields:
-    """The fields of one object of a file.
+class Fields(dict[str, Any]):
+    """The fields of one object of a file, which has ``keys``, perhaps ``others``, and no more.
 
-    Parameters
-    ----------
-    value : object
-        What JSON gave.
-    name : str
-        What errors call it; empty for the whole file.
-    keys : iterable of str
-        The keys that it takes, no more and no fewer.
-
-    Raises
-    ------
-    ModelFormatError
-        As all methods, where the file has something else than they take.
+    ``name`` is what errors call the object; empty for the whole file.
     """
 
-    def __init__(self, value: Any, name: str, keys: Iterable[str]):
+    def __init__(self, value: Any, name: str, keys: Iterable[str], others: Iterable[str] = ()):
         self.name = name
         if not isinstance(value, dict):
             raise ModelFormatError(f"{name} is {shown(value)}: it takes an object")
         keys = set(keys)
         if missing := keys - value.keys():
             raise ModelFormatError(f"{name or 'the file'} has no {min(missing)}")
-        if unknown := value.keys() - keys:
-            raise ModelFormatError(
-                f"{name or 'the file'} has a key {shown(min(unknown))} that this version does not "
-                "know"
-            )
-        self._values = value
-
-    def __getitem__(self, key: str) -> Any:
-        return self._values[key]
+        if unknown := value.keys() - keys - set(others):
+            told = f"{name or 'the file'} has a key {shown(min(unknown))}"
+            raise ModelFormatError(f"{told} that this version does not know")
+        super().__init__(value)
 
     def named(self, key: str) -> str:
         """Return what errors call a field."""
@@ -93,9 +74,8 @@ class Fields:
         """Return a finite number."""
         value = self[key]
         if type(value) not in (int, float) or not above < value < math.inf:
-            raise self.bad(
-                key, "a finite number" + ("" if above == -math.inf else f" above {above:g}")
-            )
+            least = "" if above == -math.inf else f" above {above:g}"
+            raise self.bad(key, f"a finite number{least}")
         return float(value)
 
     def text(self, key: str) -> str:
@@ -126,6 +106,7 @@ class Fields:
         low: int = 0,
         high: int = LARGEST_INTEGER,
         most: float = MOST_INTEGERS,
+        distinct: bool = False,
     ) -> NDArray[np.intp]:
         """Return an array of n integers of the range, (n,), or up to ``most`` where n is None."""
         array = array_from_plain(self[key], self.named(key), INTEGERS, (n,))
@@ -133,32 +114,23 @@ class Fields:
             raise ModelFormatError(f"{self.named(key)} has {array.size} integers: at most {most:,}")
         if array.size and not (low <= array.min() and array.max() <= high):
             raise ModelFormatError(f"{self.named(key)} takes integers from {low} to {high}")
+        if distinct and np.unique(array).size < array.size:
+            raise ModelFormatError(f"{self.named(key)} has an integer that comes twice")
         return array.astype(np.intp, copy=False)
 
-    def unlike(
-        self, key: str, high: int = LARGEST_INTEGER, most: float = MOST_INTEGERS
-    ) -> NDArray[np.intp]:
-        """Return an array of up to so many integers from 0, no two of them alike, (n,)."""
-        array = self.integers(key, None, 0, high, most)
-        if any_twice(array):
-            raise ModelFormatError(f"{self.named(key)} has an integer that comes twice")
-        return array
-
     def floats(
-        self, key: str, shape: Shape, dtype: np.dtype[Any] = FLOATS, finite: bool = True
+        self,
+        key: str,
+        shape: Shape,
+        dtype: np.dtype[Any] = FLOATS,
+        finite: bool = True,
+        positive: bool = False,
     ) -> NDArray[Any]:
         """Return an array of numbers, finite ones unless NaN and infinities are allowed."""
         array = array_from_plain(self[key], self.named(key), dtype, shape)
         if finite and not np.isfinite(array).all():
-            raise ModelFormatError(
-                f"{self.named(key)} has NaN or infinity: it takes finite numbers"
-            )
-        return array
-
-    def positive(self, key: str, shape: Shape, dtype: np.dtype[Any] = FLOATS) -> NDArray[Any]:
-        """Return an array of finite numbers above 0."""
-        array = self.floats(key, shape, dtype)
-        if not (array > 0).all():
+            raise ModelFormatError(f"{self.named(key)} has NaN or infinity")
+        if positive and not (array > 0).all():
             raise ModelFormatError(f"{self.named(key)} takes numbers above 0")
         return array
 
@@ -170,38 +142,23 @@ class Fields:
         return array.astype(bool)
 
 
-def any_twice(integers: NDArray[np.integer]) -> bool:
-    """Return whether an integer comes twice."""
-    ordered = np.sort(integers)
-    return bool((ordered[1:] == ordered[:-1]).any())
-
-
 def checked_text(value: Any, name: str) -> str:
     """Return a value that is text, and whole: half of a pair of surrogates is none."""
     if not isinstance(value, str):
         raise ModelFormatError(f"{name} is {shown(value)}: it takes text")
-    if not value.isascii():
-        try:
-            value.encode("utf-8")
-        except UnicodeEncodeError:
-            raise ModelFormatError(f"{name} has half of a surrogate pair") from None
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ModelFormatError(f"{name} has half of a surrogate pair") from None
     return value
 
 
 def labels_to_plain(labels: NDArray[Any], name: str) -> dict[str, Any]:
-    """Return labels as a file holds them.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For a type, or values, that a file cannot hold.
-    """
+    """Return labels as a file holds them; TypeError or ValueError for those that it cannot hold."""
     dtype = labels.dtype
     if labels.ndim != 1 or _TYPES.fullmatch(dtype.str) is None:
-        raise TypeError(
-            f"{name} has the type {dtype}, which a model file cannot hold: it takes numbers, "
-            "booleans, text and dates."
-        )
+        told = f"{name} has the type {dtype}, which a model file cannot hold"
+        raise TypeError(f"{told}: it takes numbers, booleans, text and dates.")
     if dtype.kind in "mM":
         values = labels.astype(dtype.newbyteorder("=")).view(np.int64).tolist()
     elif dtype.kind == "f":
@@ -209,14 +166,12 @@ def labels_to_plain(labels: NDArray[Any], name: str) -> dict[str, Any]:
         if any(value != label for value, label in zip(values, labels, strict=True)):
             raise ValueError(f"{name} has numbers that float64 does not hold, nor a model file.")
     elif dtype.kind == "O":
-        values = [_plain(label) for label in labels]
+        values = [label.item() if isinstance(label, np.generic) else label for label in labels]
     else:
         values = labels.tolist()
     if not all(map(_test_of(dtype), values)):
-        raise TypeError(
-            f"{name} has a value that a model file cannot hold: it takes text, booleans, finite "
-            "numbers and dates."
-        )
+        told = f"{name} has a value that a model file cannot hold"
+        raise TypeError(f"{told}: it takes text, booleans, finite numbers and dates.")
     return {"dtype": dtype.str, "values": values}
 
 
@@ -233,55 +188,36 @@ def labels_from_plain(value: Any, name: str, least: int = 0) -> NDArray[Any]:
     values = fields.list("values")
     if not all(map(_test_of(dtype), values)):
         raise ModelFormatError(f"{name} has values that its type {dtype.str} does not hold")
-    if dtype.kind in "UO":
-        for item in values:
-            if isinstance(item, str):
-                checked_text(item, f"an item of {name}")
+    for item in values:
+        if isinstance(item, str):
+            checked_text(item, f"an item of {name}")
     if dtype.kind == "U" and dtype.itemsize // 4 * len(values) > MOST_CHARACTERS:
         raise ModelFormatError(f"{name} takes at most {MOST_CHARACTERS:,} characters")
     if dtype.kind in "mM":
         labels = np.array(values, dtype=np.int64).view(dtype.newbyteorder("=")).astype(dtype)
     else:
         labels = np.array(values, dtype=dtype)
-    if least and not (labels.size >= least and _rising(labels)):
-        raise ModelFormatError(
-            f"{name} takes at least {least} labels, no two alike and in rising order"
-        )
-    return labels
-
-
-def _rising(labels: NDArray[Any]) -> bool:
-    try:
-        return bool((labels[:-1] < labels[1:]).all())
-    except TypeError:  # text beside numbers
-        return False
-
-
-def _plain(label: Any) -> Any:
-    """Return an object without NumPy's type."""
-    if isinstance(label, str):
-        return str(label)
-    return label.item() if isinstance(label, np.generic) else label
+    with suppress(TypeError):  # text beside numbers
+        if not least or (labels.size >= least and (labels[:-1] < labels[1:]).all()):
+            return labels
+    raise ModelFormatError(
+        f"{name} takes at least {least} labels, no two alike and in rising order"
+    )
 
 
 def _test_of(dtype: np.dtype[Any]) -> Callable[[Any], bool]:
     """Return what tells whether a JSON value is one of the type."""
-    if dtype.kind == "U":
-        width = dtype.itemsize // 4
-        return lambda value: isinstance(value, str) and len(value) <= width
-    if dtype.kind == "b":
-        return lambda value: isinstance(value, bool)
-    if dtype.kind == "f":
-        most = math.inf if dtype.itemsize > 8 else float(np.finfo(dtype).max)
-        return lambda value: _is_plain_number(value) and abs(value) <= most
-    if dtype.kind == "O":
-        return lambda value: isinstance(value, (str, bool)) or _is_plain_number(value)
-    bounds = np.iinfo(np.int64 if dtype.kind in "mM" else dtype)
-    low, high = bounds.min + (dtype.kind in "mM"), bounds.max  # the lowest of dates is none
-    return lambda value: type(value) is int and low <= value <= high
+    kinds: dict[str, tuple[type, ...]] = {"b": (bool,), "f": (int, float), "U": ()}
+    kinds["O"] = (bool, int, float)
+    integers = np.iinfo(dtype if dtype.kind in "iu" else np.int64)
+    low = integers.min + (dtype.kind in "mM")  # the lowest of dates is none
+    most = float(np.finfo(dtype if dtype.kind == "f" and dtype.itemsize <= 8 else float).max)
 
+    def is_one(value: Any) -> bool:
+        if isinstance(value, str):
+            return dtype.kind == "O" or (dtype.kind == "U" and 4 * len(value) <= dtype.itemsize)
+        if type(value) not in kinds.get(dtype.kind, (int,)):
+            return False
+        return abs(value) <= most and (isinstance(value, float) or low <= value <= integers.max)
 
-def _is_plain_number(value: Any) -> bool:
-    if type(value) is int:
-        return -(1 << 63) <= value < 1 << 63
-    return type(value) is float and math.isfinite(value)
+    return is_one

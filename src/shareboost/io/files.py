@@ -15,23 +15,9 @@ from typing import BinaryIO
 def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = False) -> None:
     """Write a file so that, whatever happens, it is there whole or as it was before.
 
-    Parameters
-    ----------
-    path : str or path-like
-        Its folder must exist.
-    content : bytes
-    overwrite : bool, default=False
-        Whether a file that is there already may be replaced. It keeps its permissions.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Where ``path`` is no path.
-    FileExistsError
-        Where there is a file and it may not be replaced.
-    OSError
-        Where the file cannot be written, or what is there is no file. What was there stays, and
-        no other file is left.
+    Its folder must exist. Only with ``overwrite`` is a file that is there already replaced; it
+    keeps its permissions. Raises TypeError or ValueError where ``path`` is no path, FileExistsError
+    for a file that may not be replaced, and OSError where none can be written.
     """
     with whole_file(path, overwrite) as file:
         file.write(content)
@@ -65,15 +51,16 @@ def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
             with suppress(OSError):
                 os.unlink(temporary)
             raise
-    _sync_folder(os.path.dirname(target))
+    with suppress(OSError):  # the new name too, where a system can do that
+        folder = os.open(os.path.dirname(target), os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
 
 
 def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
-    """Return the path of a file that may be written, before work is done for it.
-
-    Raises what ``write_whole`` does for a path that is none, has no folder, is taken, or is
-    something else than a file.
-    """
+    """Return the path of a file that ``write_whole`` may write, before work is done for it."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
     shown = str(os.fspath(path))
@@ -105,22 +92,11 @@ def remove_leftovers(path: str) -> None:
 
 def _is_alive(thread: int) -> bool:
     """Return whether a thread of this machine has that number; yes where nobody can tell."""
-    if os.name == "nt":
-        return True
-    try:
-        os.kill(thread, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # another user's
-        pass
-    return True
-
-
-def _sync_folder(folder: str) -> None:
-    """Wait until the names in a folder are on disk, where a system can do that."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
+    if os.name != "nt":
         try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+            os.kill(thread, 0)
+        except (ProcessLookupError, OverflowError):
+            return False
+        except PermissionError:  # another user's
+            pass
+    return True

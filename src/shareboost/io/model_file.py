@@ -24,9 +24,7 @@ from .text import (
     FLOATS,
     INTEGERS,
     LARGEST_FILE,
-    Document,
     ModelFormatError,
-    array_definitions,
     array_to_plain,
     check_size,
     from_bytes,
@@ -126,7 +124,7 @@ def load_model(path: str | os.PathLike[str]) -> Predictor:
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
     try:
-        with open(path, "rb", opener=_open) as file:
+        with open(path, "rb", opener=_without_waiting) as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 raise ModelFormatError("it is no ordinary file")
@@ -134,14 +132,12 @@ def load_model(path: str | os.PathLike[str]) -> Predictor:
             # Of a file that grows meanwhile, too much to be taken.
             return model_of(file.read(LARGEST_FILE + 1))
     except ModelFormatError as error:
-        raise ModelFormatError(
-            f"{os.fspath(path)!r} is no model that can be read: {error}."
-        ) from None
+        told = f"{os.fspath(path)!r} is no model that can be read: {error}."
+        raise ModelFormatError(told) from None
 
 
-def _open(path: str, flags: int) -> int:
-    """Open a file without waiting for a writer, where it is a pipe."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # for a writer to a pipe
 
 
 def file_schema() -> dict[str, Any]:
@@ -152,7 +148,7 @@ def file_schema() -> dict[str, Any]:
     """
     schema: dict[str, Any] = json.loads((files(__package__) / "schema.json").read_bytes())
     names = {"pool": {"enum": [*POOLS]}, "penalty": {"enum": [*PENALTIES]}}
-    schema["$defs"] |= array_definitions() | schemas() | names
+    schema["$defs"] |= schemas() | names
     return schema
 
 
@@ -161,10 +157,8 @@ def content_of(model: Any, whole_path: bool) -> bytes:
     content = to_bytes(_document(model, whole_path))
     if len(content) > LARGEST_FILE:
         shorter = "set whole_path=False, or " if whole_path else ""
-        raise ValueError(
-            f"The file would have {len(content):,} bytes, and a model file has at most "
-            f"{LARGEST_FILE:,}: {shorter}save at(t) of fewer features."
-        )
+        told = f"The file would have {len(content):,} bytes, and a model file has at most"
+        raise ValueError(f"{told} {LARGEST_FILE:,}: {shorter}save at(t) of fewer features.")
     try:
         model_of(content)  # so that no file is written that could not be read
     except ModelFormatError as error:
@@ -172,7 +166,7 @@ def content_of(model: Any, whole_path: bool) -> bytes:
     return content
 
 
-def _document(model: Any, whole_path: bool) -> Document:
+def _document(model: Any, whole_path: bool) -> dict[str, Any]:
     from .. import __version__
 
     kind = _kind_of(model)
@@ -228,35 +222,30 @@ def _kind_of(model: Any) -> type[Predictor]:
         return _class("ShareBoostClassifier")
     if name in RIVALS and type(model) is _class(name):
         return type(model)
-    raise TypeError(
-        f"model is a {name}, which a model file cannot hold: it takes a ShareBoostClassifier, a "
-        f"ShareBoostCV or one of {', '.join(RIVALS)}."
-    )
+    known = ", ".join(("ShareBoostClassifier", "ShareBoostCV", *RIVALS))
+    raise TypeError(f"model is a {name}, which a model file cannot hold: it takes {known}.")
 
 
 def _class(name: str) -> type[Any]:
     """Return a class of classifiers, whose module may import this one."""
     home = "shareboost.rivals" if name in RIVALS else "shareboost"
-    kind: type[Any] = getattr(import_module(home), name)
-    return kind
+    return getattr(import_module(home), name)
 
 
 def model_of(content: bytes) -> Predictor:
     """Return the fitted classifier in the bytes of a file."""
     check_size(len(content))
-    document = from_bytes(content)
-    kind = _class("ShareBoostClassifier")
-    if KIND in document:
-        name = Fields({KIND: document.pop(KIND)}, "", (KIND,)).one_of(KIND, {r: r for r in RIVALS})
-        kind = _class(name)
-    fields = Fields(document, "", KEYS)
+    fields = Fields(from_bytes(content), "", KEYS, (KIND,))
+    is_rival = KIND in fields
+    rivals = {name: name for name in RIVALS}
+    kind = _class(fields.one_of(KIND, rivals) if is_rival else "ShareBoostClassifier")
     clf: Predictor = kind(**parameters_from_plain(fields["parameters"], "parameters", kind))
     try:
         clf._validate_params()
     except (TypeError, ValueError) as error:
         raise ModelFormatError(f"parameters are not valid: {str(error)[:LONGEST_TOLD]}") from None
     attributes = _fitted(fields, kind)
-    if kind.__name__ in RIVALS and attributes.pop("groups_") is not None:
+    if is_rival and attributes.pop("groups_") is not None:
         raise ModelFormatError(f"groups are of no {kind.__name__}")
     clf._set_fitted(attributes)
     return clf
@@ -271,7 +260,7 @@ def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
     groups = fields.optional("groups", lambda key: labels_from_plain(fields[key], key, least=1))
     features = features_from_plain(fields["features"], "features", n_inputs)
     told = Fields(fields["model"], "model", MODEL_KEYS)
-    chosen = features.take(told.unlike("chosen", features.ids.size - 1))
+    chosen = features.take(told.integers("chosen", None, 0, features.ids.size - 1, distinct=True))
     weights = told.floats("coef", (classes.size, chosen.n_columns))
     model = Model(chosen, weights, told.floats("intercept", (classes.size,)))
     iterations = told.integer("iterations")
@@ -281,12 +270,12 @@ def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
         features,
         classes.size,
         centers=fields.floats("centers", (features.n_columns,)),
-        scales=fields.positive("scales", (features.n_columns,)),
+        scales=fields.floats("scales", (features.n_columns,), positive=True),
         n_rows=n_rows,
         input_names=NumberedNames(n_inputs) if names is None else tuple(names),
     )
     selected = tuple(chosen.ids.tolist())
-    if kind.__name__ in RIVALS and not isinstance(path, PathOfOne):
+    if KIND in fields and not isinstance(path, PathOfOne):
         path = kind._path_of(path)
     if isinstance(path, PathOfOne):
         if path.only.atoms != selected or not np.array_equal(chosen.ids, features.ids):
@@ -317,27 +306,26 @@ def _training(value: Any) -> tuple[int | None, dict[str, Any]]:
     late = fields.list("not_converged")
     if not all(type(t) is int and t >= 0 for t in late):
         raise ModelFormatError("training.not_converged takes the numbers of rounds")
-    return fields.optional("rows", fields.integer), {
-        "losses": fields.floats("losses", (None,)),
-        "seconds": fields.number("seconds"),
-        "not_converged": late,
-    }
+    losses, seconds = fields.floats("losses", (None,)), fields.number("seconds")
+    about = {"losses": losses, "seconds": seconds, "not_converged": late}
+    return fields.optional("rows", fields.integer), about
 
 
 def _inputs(value: Any) -> tuple[int, list[str] | None, Levels | None]:
     """Return how many columns X has, their names and the texts they stand for, if any."""
-    has_levels = isinstance(value, dict) and LEVELS in value
-    inputs = Fields(value, "inputs", (*INPUT_KEYS, LEVELS) if has_levels else INPUT_KEYS)
+    inputs = Fields(value, "inputs", INPUT_KEYS, (LEVELS,))
     number = inputs.integer("number", 1, MOST_INPUTS)
     names = inputs.optional("names", inputs.texts)
     if names is not None and len(names) != number:
         raise ModelFormatError(f"inputs.names takes {number} names")
-    return number, names, _levels(inputs, names) if has_levels else None
-
-
-def _levels(inputs: Fields, names: list[str] | None) -> Levels:
-    """Return the texts that columns stand for, which must be told by their names too."""
-    levels = [_level(item) for item in inputs.list(LEVELS)]
+    if LEVELS not in inputs:
+        return number, names, None
+    levels: Levels = []
+    for item in inputs.list(LEVELS):
+        if item is not None and not (isinstance(item, list) and len(item) == 2):
+            raise ModelFormatError("an item of inputs.levels takes null or a pair of texts")
+        texts = [checked_text(text, "an item of inputs.levels") for text in item or ()]
+        levels.append((texts[0], texts[1]) if texts else None)
     if names is None or len(levels) != len(names):
         raise ModelFormatError("inputs.levels takes an item for each of inputs.names")
     named = list(zip(names, levels, strict=True))
@@ -348,13 +336,4 @@ def _levels(inputs: Fields, names: list[str] | None) -> Levels:
         raise ModelFormatError("inputs.levels has a pair that comes twice")
     if {name for name, pair in named if pair is None} & {column for column, _ in pairs}:
         raise ModelFormatError("inputs.levels has a column of text that is one of numbers too")
-    return levels
-
-
-def _level(item: Any) -> tuple[str, str] | None:
-    if item is None:
-        return None
-    if not isinstance(item, list) or len(item) != 2:
-        raise ModelFormatError("an item of inputs.levels takes null or a pair of texts")
-    column, level = (checked_text(text, "an item of inputs.levels") for text in item)
-    return column, level
+    return number, names, levels

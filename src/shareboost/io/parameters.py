@@ -8,7 +8,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import penalties
 from ..penalties import Penalty
@@ -28,21 +27,24 @@ class _NotPlainError(Exception):
     """A value that a file cannot hold."""
 
 
-def parameters_to_plain(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def parameters_to_plain(
+    parameters: dict[str, Any], prefix: str = "", needed: frozenset[str] = frozenset()
+) -> tuple[dict[str, Any], list[str]]:
     """Return the parameters that a file can hold, and the names of the others.
 
-    Raises
-    ------
-    TypeError
-        For a pool of the user's own.
+    A pool of the user's own is a TypeError. Those that are needed cannot be left out.
     """
     plain: dict[str, Any] = {}
     left_out: list[str] = []
     for name, value in parameters.items():
+        left: list[str] = []
         try:
-            plain[name] = _plain(value, name, left_out)
+            plain[name] = _plain(value, prefix + name, left)
         except _NotPlainError:
-            left_out.append(name)
+            if name in needed:
+                raise
+            left = [prefix + name]
+        left_out += left
     return plain, left_out
 
 
@@ -50,70 +52,40 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
     """Return a value as a file holds it; numbers, text and null as they are."""
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, (bool, str)):
-        return str(value) if isinstance(value, str) else value
+    if value is None or isinstance(value, str):
+        return value
     if isinstance(value, int) and abs(value) < 1 << 63:
-        return int(value)
+        return value
     if isinstance(value, float) and math.isfinite(value):
-        return float(value)
+        return value
     if type(value) in (list, tuple):
         return {type(value).__name__: [_plain(item, name, left_out) for item in value]}
     if type(value) is dict:
-        if not all(_may_be_key(key) for key in value):
-            raise _NotPlainError
         pairs = [(_plain(k, name, left_out), _plain(v, name, left_out)) for k, v in value.items()]
+        if any(isinstance(key, dict) for key, _ in pairs):  # neither text nor a number
+            raise _NotPlainError
         return {"dict": pairs}
     if type(value) is np.ndarray:
-        return _plain_array(value, name)
-    if isinstance(value, Pool):
-        return _plain_pool(value, name, left_out)
-    if type(value) in PENALTIES.values():
-        own = {key: _plain(item, name, left_out) for key, item in vars(value).items()}
-        return {"penalty": type(value).__name__, "parameters": own}
-    raise _NotPlainError
-
-
-def _may_be_key(value: Any) -> bool:
-    """Return whether a dict may have that key: text and numbers.
-
-    Tuples and longer integers could be made to hash alike, and a dict of thousands of such keys
-    takes minutes.
-    """
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, int):
-        return abs(value) < 1 << 63
-    return value is None or isinstance(value, (str, float))
-
-
-def _plain_array(value: NDArray[Any], name: str) -> dict[str, Any]:
-    """Return an array: of numbers, or of any labels where it has one axis."""
-    if 1 < value.ndim <= MOST_AXES and value.dtype.str in TYPES:
-        return {"array": array_to_plain(value, value.dtype)}
-    try:
-        return {"labels": labels_to_plain(value, name)}
-    except (TypeError, ValueError):
-        raise _NotPlainError from None
-
-
-def _plain_pool(pool: Pool, name: str, left_out: list[str]) -> dict[str, Any]:
-    kind = type(pool)
-    if POOLS.get(kind.__name__) is not kind:
-        raise TypeError(
-            f"{name} is a {kind.__name__}, a pool that is not shareboost's: a model file takes "
-            f"{', '.join(POOLS)} alone."
-        )
-    plain: dict[str, Any] = {}
-    left: list[str] = []
-    for parameter, value in pool.get_params(deep=False).items():
+        if 1 < value.ndim <= MOST_AXES and value.dtype.str in TYPES:
+            return {"array": array_to_plain(value, value.dtype)}
         try:
-            plain[parameter] = _plain(value, f"{name}.{parameter}", left)
-        except _NotPlainError:
-            if parameter in _names(kind)[1]:
-                raise
-            left.append(f"{name}.{parameter}")
-    left_out += left
-    return {"pool": kind.__name__, "parameters": plain}
+            return {"labels": labels_to_plain(value, name)}
+        except (TypeError, ValueError):
+            raise _NotPlainError from None
+    kind = type(value)
+    if isinstance(value, Pool):
+        if POOLS.get(kind.__name__) is not kind:
+            told = f"{name} is a {kind.__name__}, a pool that is not shareboost's"
+            raise TypeError(f"{told}: a model file takes {', '.join(POOLS)} alone.")
+        _, needed = _names(kind)
+        known = value.get_params(deep=False)
+        arguments, left = parameters_to_plain(known, f"{name}.", needed)
+        left_out += left
+        return {"pool": kind.__name__, "parameters": arguments}
+    if kind in PENALTIES.values():
+        arguments = {key: _plain(item, name, left_out) for key, item in vars(value).items()}
+        return {"penalty": kind.__name__, "parameters": arguments}
+    raise _NotPlainError
 
 
 @cache
@@ -127,39 +99,30 @@ def _names(kind: type) -> tuple[frozenset[str], frozenset[str]]:
 def parameters_from_plain(value: Any, name: str, kind: type, depth: int = 0) -> dict[str, Any]:
     """Return the parameters of a class of estimators, pools or penalties."""
     known, needed = _names(kind)
-    told = value.keys() if isinstance(value, dict) else set()
-    fields = Fields(value, name, (told & known) | needed)
-    return {key: _value(fields[key], fields.named(key), depth + 1) for key in told}
+    fields = Fields(value, name, needed, known)
+    return {key: _value(fields[key], fields.named(key), depth + 1) for key in value}
 
 
 def _value(value: Any, name: str, depth: int) -> Any:
     """Return what a value of a file stands for."""
     if depth > DEEPEST:
         raise ModelFormatError(f"{name} is nested too deeply")
-    if value is None or isinstance(value, bool):
-        return value
     if isinstance(value, str):
         return checked_text(value, name)
-    if type(value) is int or (type(value) is float and math.isfinite(value)):
+    if (
+        value is None
+        or isinstance(value, int)
+        or (isinstance(value, float) and abs(value) < math.inf)
+    ):
         return value
     key = next(iter(value), None) if isinstance(value, dict) else None
-    if key in ("list", "tuple"):
-        items = Fields(value, name, (key,)).list(key)
-        values = [_value(item, name, depth + 1) for item in items]
-        return values if key == "list" else tuple(values)
-    if key == "labels":
-        return labels_from_plain(Fields(value, name, (key,))[key], name)
-    if key == "array":
-        return _array(Fields(value, name, (key,))[key], name)
-    if key == "dict":
-        return _dict(Fields(value, name, ("dict",)).list("dict"), name, depth)
+    if key in ("list", "tuple", "labels", "array", "dict"):
+        return _collection(key, Fields(value, name, (key,)), depth)
     if key in ("pool", "penalty"):
         fields = Fields(value, name, (key, "parameters"))
         kinds: dict[str, Any] = POOLS if key == "pool" else PENALTIES
-        kind = fields.one_of(key, kinds)
-        arguments = parameters_from_plain(
-            fields["parameters"], fields.named("parameters"), kind, depth
-        )
+        kind, inner = fields.one_of(key, kinds), fields.named("parameters")
+        arguments = parameters_from_plain(fields["parameters"], inner, kind, depth)
         try:
             return kind(**arguments)
         except (TypeError, ValueError) as error:  # penalties check theirs
@@ -167,24 +130,32 @@ def _value(value: Any, name: str, depth: int) -> Any:
     raise ModelFormatError(f"{name} is {shown(value)}: it takes a plain value, a pool or a penalty")
 
 
-def _array(value: Any, name: str) -> NDArray[Any]:
-    told = value if isinstance(value, dict) else {}
-    dtype, shape = told.get("dtype"), told.get("shape")
-    if not isinstance(dtype, str) or dtype not in TYPES:
-        raise ModelFormatError(f"{name} is an array of the type {shown(dtype)}")
-    n_axes = len(shape) if isinstance(shape, list) else 0
-    if not 2 <= n_axes <= MOST_AXES:
-        raise ModelFormatError(f"{name} is an array of {n_axes} axes: it takes 2 to {MOST_AXES}")
-    return array_from_plain(value, name, TYPES[dtype], (None,) * n_axes)
-
-
-def _dict(pairs: list[Any], name: str, depth: int) -> dict[Any, Any]:
-    values = {}
-    for pair in pairs:
+def _collection(key: str, fields: Fields, depth: int) -> Any:
+    """Return the list, tuple, dict or array that is under the one key of an object."""
+    name = fields.name
+    if key == "labels":
+        return labels_from_plain(fields[key], name)
+    if key == "array":
+        array = Fields(fields[key], name, ("dtype", "shape", "base64"))
+        dtype, n_axes = array.one_of("dtype", TYPES), len(array.list("shape"))
+        if not 2 <= n_axes <= MOST_AXES:
+            raise ModelFormatError(
+                f"{name} is an array of {n_axes} axes: it takes 2 to {MOST_AXES}"
+            )
+        return array_from_plain(array, name, dtype, (None,) * n_axes)
+    items = fields.list(key)
+    if key != "dict":
+        values = [_value(item, name, depth + 1) for item in items]
+        return values if key == "list" else tuple(values)
+    values_by_key = {}
+    for pair in items:
         if not isinstance(pair, list) or len(pair) != 2:
             raise ModelFormatError(f"{name} takes pairs of a key and a value")
-        key, value = (_value(item, name, depth + 1) for item in pair)
-        if not _may_be_key(key):
+        one, value = (_value(item, name, depth + 1) for item in pair)
+        # Tuples and longer integers could be made to hash alike, and a dict of thousands of such
+        # keys takes minutes.
+        is_long = isinstance(one, int) and abs(one) >= 1 << 63
+        if is_long or not (one is None or isinstance(one, (str, int, float))):
             raise ModelFormatError(f"{name} has a key that is no text and no number")
-        values[key] = value
-    return values
+        values_by_key[one] = value
+    return values_by_key

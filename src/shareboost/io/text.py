@@ -1,8 +1,7 @@
 """The bytes of a file as a JSON document with arrays and back, within limits for any file.
 
 Arrays are base64 text under the key ``base64``. They are taken out of the bytes before JSON is
-parsed and put back as views, so that the parser sees little text however large the arrays, and
-no byte of them is copied before its place is known to be right.
+parsed and put back as views, so that the parser sees little text however large the arrays.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FORMAT = "shareboost model"
 VERSION = 1
@@ -35,21 +34,13 @@ INTEGERS = np.dtype("<i8")
 FLOATS = np.dtype("<f8")
 SINGLES = np.dtype("<f4")
 FLAGS = np.dtype("|u1")
-TYPES = {dtype.str: dtype for dtype in (INTEGERS, FLOATS, SINGLES, FLAGS)}
-# What arrays of a type are called in the schema, and in words.
-NAMES: dict[np.dtype[Any], tuple[str, str]] = {
-    INTEGERS: ("integers", "64-bit integers"),
-    FLOATS: ("floats", "64-bit floating-point numbers"),
-    SINGLES: ("singles", "32-bit floating-point numbers"),
-    FLAGS: ("flags", "Bytes of 0 and 1"),
-}
+TYPES: dict[str, np.dtype[Any]] = {t.str: t for t in (INTEGERS, FLOATS, SINGLES, FLAGS)}
+NAMES = dict(zip(TYPES.values(), ("integers", "floats", "singles", "flags"), strict=True))
 MOST_AXES = 4
 
-_ARRAY_KEY = b'"base64"'
 _ARRAY_NUMBER = re.compile(rb'(?<="base64":)\d+')  # as texts never have: they escape their quotes
-_ARRAY_VALUE = re.compile(rb'"base64"[ \t\r\n]*:[ \t\r\n]*(?P<quote>")?')
+_ARRAY_START = re.compile(rb'"base64"[ \t\r\n]*+:[ \t\r\n]*+(")?')
 
-Document = dict[str, Any]
 Shape = tuple[int | None, ...]
 
 
@@ -57,7 +48,7 @@ class ModelFormatError(ValueError):
     """A model file that is torn, damaged, of a newer version, or that no model could have made."""
 
 
-def to_bytes(document: Document, format_: str = FORMAT) -> bytes:
+def to_bytes(document: dict[str, Any], format_: str = FORMAT) -> bytes:
     """Return the file of a document: format, version and checksum in the first line."""
     arrays: list[bytes] = []  # put in at the end: the encoder looks at every character
 
@@ -77,14 +68,8 @@ def first_line(format_: str, crc32: int) -> bytes:
     return head[:-1].encode() + b",\n"
 
 
-def from_bytes(content: bytes, format_: str = FORMAT) -> Document:
-    """Return the document in a file, its arrays as views of their base64 text.
-
-    Raises
-    ------
-    ModelFormatError
-        For what is no JSON object of this format and version, or beyond the limits.
-    """
+def from_bytes(content: bytes, format_: str = FORMAT) -> dict[str, Any]:
+    """Return the document in a file, its arrays as views of their base64 text."""
     if not content.isascii():
         raise ModelFormatError("the file has bytes that are not ASCII, as all of a model file are")
     text, arrays = _without_arrays(content)
@@ -95,16 +80,12 @@ def from_bytes(content: bytes, format_: str = FORMAT) -> Document:
     if type(version) is not int or version < 1:
         raise ModelFormatError(f"version is {shown(version)}: it takes an integer of at least 1")
     if version > VERSION:
-        raise ModelFormatError(
-            f"the file has version {version} of the format, and this shareboost reads up to "
-            f"{VERSION}: a newer shareboost can read it"
-        )
+        told = f"the file has version {version} of the format, and this shareboost reads up to"
+        raise ModelFormatError(f"{told} {VERSION}: a newer shareboost can read it")
     rest = memoryview(content)[content.find(b"\n") + 1 :]
     if (crc32 := document.pop("crc32", None)) not in (None, f"{zlib.crc32(rest):08x}"):
-        raise ModelFormatError(
-            f"the checksum crc32 is {shown(crc32)}, which is not that of the bytes after the first "
-            "line: they were changed"
-        )
+        told = f"the bytes after the first line do not have the checksum {shown(crc32)}"
+        raise ModelFormatError(f"{told}: they were changed")
     return document
 
 
@@ -116,31 +97,25 @@ def check_size(n_bytes: int) -> None:
         )
 
 
-def array_to_plain(array: NDArray[Any], dtype: np.dtype[Any]) -> dict[str, Any]:
+def array_to_plain(array: ArrayLike, dtype: np.dtype[Any]) -> dict[str, Any]:
     """Return an array as a file holds it, in one of the types above."""
     exact = np.ascontiguousarray(array, dtype=dtype)
-    return {
-        "dtype": dtype.str,
-        "shape": list(np.shape(array)),
-        "base64": base64.b64encode(exact.data),
-    }
+    text = base64.b64encode(exact.data)
+    return {"dtype": dtype.str, "shape": list(exact.shape), "base64": text}
 
 
 def array_from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) -> NDArray[Any]:
-    """Return the array of that type and shape; None stands for any length.
-
-    Nothing is allocated before the text is known to be as long as the shape asks for.
-    """
+    """Return the array of that type and shape; None stands for any length."""
     if not isinstance(value, dict) or value.keys() != {"dtype", "shape", "base64"}:
         raise ModelFormatError(f"{name} is no array: it takes dtype, shape and base64")
     if value["dtype"] != dtype.str:
         raise ModelFormatError(f"{name} has dtype {shown(value['dtype'])}: it takes {dtype.str!r}")
     lengths = value["shape"]
-    if (
-        not isinstance(lengths, list)
-        or len(lengths) != len(shape)
-        or not all(type(length) is int and length >= 0 for length in lengths)
-        or any(asked not in (None, length) for length, asked in zip(lengths, shape, strict=True))
+    if not (
+        isinstance(lengths, list)
+        and len(lengths) == len(shape)
+        and all(type(n) is int and n >= 0 for n in lengths)
+        and all(asked in (None, n) for n, asked in zip(lengths, shape, strict=True))
     ):
         takes = ", ".join("any" if length is None else str(length) for length in shape)
         raise ModelFormatError(f"{name} does not have the shape ({takes}) that it takes")
@@ -149,51 +124,16 @@ def array_from_plain(value: Any, name: str, dtype: np.dtype[Any], shape: Shape) 
     if not n_bytes and math.prod(n or 1 for n in lengths) * dtype.itemsize > LARGEST_FILE:
         raise ModelFormatError(f"{name} has a shape that no file has room for")
     text = value["base64"]
-    if len(text) != -(-n_bytes // 3) * 4:
-        raise ModelFormatError(
-            f"{name} has {len(text)} characters of base64, not as many as its shape takes"
-        )
     try:
         content = binascii.a2b_base64(text, strict_mode=True)
     except binascii.Error as error:
         raise ModelFormatError(f"{name} has base64 that is not valid: {error}") from None
     if len(content) != n_bytes:
-        raise ModelFormatError(f"{name} has base64 of another length than its shape takes")
+        raise ModelFormatError(
+            f"{name} has {len(text)} characters of base64, not as many as its shape takes"
+        )
     array: NDArray[Any] = np.ndarray(lengths, dtype, content)
     return array.astype(dtype.newbyteorder("="))  # which may be written to
-
-
-def array_schema(dtype: np.dtype[Any], n_axes: int) -> dict[str, Any]:
-    """Return the schema of an array: a reference to one of ``array_definitions``."""
-    name, _ = NAMES[dtype]
-    return {"$ref": f"#/$defs/{name}" + (f"_{n_axes}d" if n_axes > 1 else "")}
-
-
-def array_definitions() -> dict[str, Any]:
-    """Return the definition of arrays of every type and number of axes in JSON Schema."""
-    definitions = {}
-    for dtype, (_, words) in NAMES.items():
-        for n_axes in range(1, MOST_AXES + 1):
-            name = array_schema(dtype, n_axes)["$ref"].rpartition("/")[2]
-            length = {"type": "integer", "minimum": 0}
-            sides = {"type": "array", "items": length, "minItems": n_axes, "maxItems": n_axes}
-            text = {"$ref": "#/$defs/base64"}
-            definitions[name] = object_schema(
-                {"dtype": {"const": dtype.str}, "shape": sides, "base64": text},
-                description=f"{words}, of {n_axes} axes." if n_axes > 1 else f"{words}.",
-            )
-    return definitions
-
-
-def object_schema(properties: dict[str, Any], **about: str) -> dict[str, Any]:
-    """Return the schema of an object of these properties, no more and no fewer."""
-    return {
-        **about,
-        "type": "object",
-        "properties": properties,
-        "required": [*properties],
-        "additionalProperties": False,
-    }
 
 
 def shown(value: Any) -> str:
@@ -208,37 +148,27 @@ def _dumps(value: Any, number: Callable[[bytes], int] | None = None) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False, default=number)
 
 
-def _without_arrays(content: bytes) -> tuple[str, list[memoryview | None]]:
+def _without_arrays(content: bytes) -> tuple[str, dict[int, memoryview]]:
     """Return the text with a number for each array's base64 text, and views of those."""
-    if content.count(_ARRAY_KEY) > MOST_ARRAYS:
+    if content.count(b'"base64"') > MOST_ARRAYS:
         raise ModelFormatError(f"the file has more than {MOST_ARRAYS:,} arrays")
-    pieces: list[memoryview | bytes] = []
-    arrays: list[memoryview | None] = []
     view = memoryview(content)
-    done = in_arrays = 0
-    start = content.find(_ARRAY_KEY)
-    while start >= 0:
-        match = _ARRAY_VALUE.match(content, start)
-        if match is None:  # a text that is no key
-            start = content.find(_ARRAY_KEY, start + len(_ARRAY_KEY))
-            continue
-        stop = content.find(b'"', match.end())
-        if match["quote"] is None or stop < 0:
+    pieces: list[memoryview | bytes] = []
+    arrays: dict[int, memoryview] = {}
+    done = 0
+    while match := _ARRAY_START.search(content, done):
+        start, stop = match.end(), content.find(b'"', match.end())
+        if match[1] is None or stop < 0:
             raise ModelFormatError("the file has an array whose base64 is no text, or not whole")
-        pieces += [view[done : match.start("quote")], b"%d" % len(arrays)]
-        arrays.append(view[match.end() : stop])
-        in_arrays += stop - match.end()
+        pieces += [view[done : start - 1], b"%d" % len(arrays)]
+        arrays[len(arrays)] = view[start:stop]
         done = stop + 1
-        start = content.find(_ARRAY_KEY, done)
-    if len(content) - in_arrays > LARGEST_TEXT:
-        raise ModelFormatError(
-            f"the file has more than {LARGEST_TEXT:,} bytes beside its arrays: names, labels and "
-            "parameters may take so many"
-        )
+    if len(content) - sum(map(len, arrays.values())) > LARGEST_TEXT:
+        raise ModelFormatError(f"the file has more than {LARGEST_TEXT:,} bytes beside its arrays")
     return b"".join([*pieces, view[done:]]).decode("ascii"), arrays
 
 
-def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
+def _parsed(text: str, arrays: dict[int, memoryview]) -> Any:
     """Return the JSON value; raise for all that JSON or a model file does not have."""
     if sum(map(text.count, "[{,:")) > MOST_VALUES:
         raise ModelFormatError(f"the file has more than {MOST_VALUES:,} values beside its arrays")
@@ -248,31 +178,21 @@ def _parsed(text: str, arrays: list[memoryview | None]) -> Any:
         if len(value) < len(pairs):
             raise ModelFormatError("the file has an object with a key that comes twice")
         if "base64" in value:
-            value["base64"] = _taken(arrays, value["base64"])
+            number = value["base64"]
+            if type(number) is not int or number not in arrays:
+                raise ModelFormatError("the file has an array whose base64 is no text")
+            value["base64"] = arrays.pop(number)  # no two arrays of a file are one
         return value
 
     try:
         return json.loads(
-            text,
-            object_pairs_hook=as_object,
-            parse_int=_integer,
-            parse_constant=_refuse_constant,
+            text, object_pairs_hook=as_object, parse_int=_integer, parse_constant=_refuse_constant
         )
     except json.JSONDecodeError as error:
-        raise ModelFormatError(
-            f"the file is not valid JSON, it is cut short or was changed: {error.msg}"
-        ) from None
+        told = f"the file is not valid JSON, it is cut short or was changed: {error.msg}"
+        raise ModelFormatError(told) from None
     except RecursionError:
         raise ModelFormatError("the file has values nested too deeply") from None
-
-
-def _taken(arrays: list[memoryview | None], number: Any) -> memoryview:
-    """Return an array's text, once: no two arrays of a file are one."""
-    if type(number) is int and 0 <= number < len(arrays):
-        view, arrays[number] = arrays[number], None
-        if view is not None:
-            return view
-    raise ModelFormatError("the file has an array whose base64 is no text")
 
 
 def _integer(text: str) -> int:

@@ -65,7 +65,7 @@ def fit_until(n_rounds, step):
             elif step == "before the file has its name":
                 os.replace = die
             elif step == "before the folder is synced":
-                files._sync_folder = die
+                os.open = die  # which a file is not opened with
         save(self, path)
         if len(path) == n_rounds:
             die()

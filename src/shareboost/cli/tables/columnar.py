@@ -16,7 +16,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,20 +51,12 @@ class NotNumbersError(CommandError):
 
     def __init__(self, column: str, value: str, name: str):
         self.column = column
-        super().__init__(
-            f"Column {column!r} of {name} holds {value[:40]!r}, and takes numbers alone."
-        )
+        told = f"Column {column!r} of {name} holds {value[:40]!r}, and takes numbers alone."
+        super().__init__(told)
 
 
 class Columnar:
-    """A table of CSV, TSV or Parquet.
-
-    Parameters
-    ----------
-    source : Source
-    path : str
-        Of the plain file.
-    """
+    """A table of CSV, TSV or Parquet, in the plain file of a source."""
 
     def __init__(self, source: Source, path: str):
         self.path, self.format, self.name = path, source.format, source.name
@@ -82,13 +73,7 @@ class Columnar:
     def blocks(
         self, numbers: Iterable[str], texts: Iterable[str], what: str = "reading"
     ) -> Iterator[Any]:
-        """Yield record batches of these columns: doubles, NaN where missing, and strings.
-
-        Raises
-        ------
-        NotNumbersError
-            Where a column of numbers holds something else.
-        """
+        """Yield record batches of these columns: doubles, NaN where missing, and strings."""
         types = dict.fromkeys(numbers, self._arrow.float64())
         types |= dict.fromkeys(texts, self._arrow.string())
         with self._opened(types) as (reader, file):
@@ -131,23 +116,19 @@ class Columnar:
             n_columns = header.count(separator.encode()) + 1
             block_bytes = max(BLOCK_BYTES, len(header) + NUMBER_BYTES * n_columns)
             csv = self._arrow.csv
-            with (
-                self._told(block_bytes),
-                csv.open_csv(
-                    file,
-                    csv.ReadOptions(block_size=block_bytes),
-                    csv.ParseOptions(delimiter=separator, newlines_in_values=True),
-                    csv.ConvertOptions(column_types=types, include_columns=list(types)),
-                ) as reader,
-            ):
+            options = (
+                csv.ReadOptions(block_size=block_bytes),
+                csv.ParseOptions(delimiter=separator, newlines_in_values=True),
+                csv.ConvertOptions(column_types=types, include_columns=list(types)),
+            )
+            with self._told(block_bytes), csv.open_csv(file, *options) as reader:
                 yield reader, file
 
     def _header(self) -> bytes:
         """Return the first line; an error where the file is no table of text."""
         with open(self.path, "rb") as file:
-            start = file.read(PEEKED)
-            file.seek(0)
             header = file.readline(LONGEST_LINE)
+            start = header + file.read(PEEKED)
         format_ = self.format.upper()
         if not start.strip():
             raise CommandError(f"{self.name} is empty: {format_} takes a header and rows.")
@@ -172,15 +153,9 @@ class Columnar:
                 row = f"Row {match[1]}" if match[1] else f"The row {match[4][:40]!r}"
                 told = f"{row} of {name} has {match[3]} values, and the header {match[2]} names."
             elif "straddling" in text:
-                told = (
-                    f"{name} has a row of more than {block_bytes:,} bytes, or a quote that is "
-                    "not closed: Parquet and NPZ take rows of any length."
-                )
+                told = f"{name} has a row of more than {block_bytes:,} bytes, or a quote left open."
             elif "Empty CSV" in text:
-                told = (
-                    f"{name} has no complete line. It takes a header and rows, each with a "
-                    "line end, and every quote closed."
-                )
+                told = f"{name} has no complete line, with a line end and every quote closed."
             else:
                 told = f"{name} cannot be read: {text}"
             raise CommandError(told) from None
@@ -200,105 +175,67 @@ class Columnar:
         return not number
 
 
-@dataclass
-class Numbers:
-    """What a column of numbers holds."""
-
-    low: float = np.inf
-    high: float = -np.inf
-    whole: bool = True
-    gaps: bool = False
-
-    def add(self, values: NDArray[np.float64]) -> None:
-        """Take note of some values."""
-        if np.isnan(values.min(initial=np.inf)):
-            self.gaps, values = True, values[~np.isnan(values)]
-        self.low = min(self.low, float(values.min(initial=np.inf)))
-        self.high = max(self.high, float(values.max(initial=-np.inf)))
-        self.whole = self.whole and bool((np.rint(values) == values).all())
-
-
-@dataclass
 class Survey:
-    """What a table holds.
+    """What a table holds: the range of its numbers, its different texts, and its target's texts."""
 
-    Attributes
-    ----------
-    numbers : dict
-        Of the columns of numbers.
-    texts : dict
-        The different texts of the columns of text.
-    n_rows : int
-    targets : list
-        The texts of the target, encoded block by block.
-    """
+    def __init__(self, kinds: dict[str, bool]):
+        self.numbers = [column for column, text in kinds.items() if not text]
+        self.texts: dict[str, set[str]] = {column: set() for column, text in kinds.items() if text}
+        self.n_rows = 0
+        self.targets: list[Any] = []  # encoded, block by block
+        self.low, self.high, self.whole = 0.0, 1.0, True
+        self.gaps: set[str] = set()
+        self.infinite: set[str] = set()
 
-    numbers: dict[str, Numbers]
-    texts: dict[str, set[str]]
-    n_rows: int = 0
-    targets: list[Any] = field(default_factory=list)
+    def add(self, column: str, values: NDArray[np.float64]) -> None:
+        """Take note of some values of a column of numbers."""
+        if np.isnan(values.min(initial=np.inf)):
+            self.gaps.add(column)
+            values = values[~np.isnan(values)]
+        low, high = float(values.min(initial=0.0)), float(values.max(initial=1.0))
+        if np.isinf([low, high]).any():
+            self.infinite.add(column)
+        self.low, self.high = min(self.low, low), max(self.high, high)
+        self.whole = self.whole and bool((np.rint(values) == values).all())
 
     def dtype(self, n_columns: int, n_bytes: int) -> np.dtype[Any]:
         """Return the type of X: integers where all are whole, else floats."""
-        columns = self.numbers.values()
-        if all(numbers.whole and not numbers.gaps for numbers in columns):
-            low = min([0.0, *(numbers.low for numbers in columns)])
-            high = max([1.0, *(numbers.high for numbers in columns)])
-            for kind in INTEGERS:
-                if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max:
-                    return kind
+        for kind in INTEGERS if self.whole and not self.gaps else []:
+            if np.iinfo(kind).min <= self.low and self.high <= np.iinfo(kind).max:
+                return kind
         doubles = 8 * self.n_rows * n_columns
         return np.dtype(np.float64 if doubles <= MOST_FOR_DOUBLES * n_bytes else np.float32)
 
 
 def survey(table: Columnar, kinds: dict[str, bool], target: str, levels: int | None) -> Survey:
-    """Read a table once; ``kinds`` tells which columns hold text, and learns of more.
+    """Read a table once; ``kinds`` tells which columns hold text, and NotNumbersError another.
 
-    A column that turns out to hold text begins the pass anew, which is rare: the first block
-    has told most of them. ``levels`` are the most texts of such a column; None allows no text.
+    ``levels`` are the most texts of such a column; None allows no text.
     """
-    while True:
-        texts = [column for column, text in kinds.items() if text]
-        if texts and levels is None:
-            raise CommandError(
-                f"{table.name} has text in {listed(texts)}. --text one-hot makes a feature "
-                "of each text, up to --levels of them; --drop COLUMN leaves a column out."
-            )
-        try:
-            return survey_known(table, kinds, target, levels or 0)
-        except NotNumbersError as error:
-            kinds[error.column] = True
-
-
-def survey_known(table: Columnar, kinds: dict[str, bool], target: str, levels: int) -> Survey:
-    """Read a table once; NotNumbersError where a column of numbers holds text."""
-    seen = Survey(
-        {column: Numbers() for column, text in kinds.items() if not text},
-        {column: set() for column, text in kinds.items() if text},
-    )
+    seen = Survey(kinds)
+    if seen.texts and levels is None:
+        told = f"{table.name} has text in {listed([*seen.texts])}, which --drop COLUMN leaves out"
+        raise CommandError(
+            f"{told}; --text one-hot makes a feature of each, up to --levels of them."
+        )
     for batch in table.blocks(seen.numbers, [*seen.texts, target], "looking at the columns"):
         seen.n_rows += batch.num_rows
         seen.targets.append(batch.column(target).fill_null("").dictionary_encode())
-        for column, numbers in seen.numbers.items():
-            numbers.add(batch.column(column).to_numpy(zero_copy_only=False))
+        for column in seen.numbers:
+            seen.add(column, batch.column(column).to_numpy(zero_copy_only=False))
         for column, texts in seen.texts.items():
             texts.update(filter(None, batch.column(column).unique().to_pylist()))
-            if len(texts) > levels:
-                raise CommandError(
-                    f"Column {column!r} of {table.name} has more than {levels} different texts: "
-                    f"--levels allows more, --drop {column} leaves it out."
-                )
+            if len(texts) > (levels or 0):
+                told = f"Column {column!r} of {table.name} has more than {levels} different texts"
+                raise CommandError(f"{told}: --levels allows more, --drop {column} leaves it out.")
     if not seen.n_rows:
         raise CommandError(f"{table.name} has a header and no rows.")
-    infinite = [c for c, n in seen.numbers.items() if n.high == np.inf or n.low == -np.inf]
-    if infinite:
+    if infinite := [column for column in seen.numbers if column in seen.infinite]:
         raise CommandError(f"Columns {listed(infinite)} of {table.name} hold infinite numbers.")
     return seen
 
 
-def filled(
-    table: Columnar, seen: Survey, encoder: Encoder, places: NDArray[np.intp]
-) -> NDArray[Any]:
+def filled(table: Columnar, seen: Survey, encoder: Encoder, places: NDArray[Any]) -> NDArray[Any]:
     """Return X of a table that was surveyed, each row at its place."""
     dtype = seen.dtype(encoder.n_columns, table.n_bytes())
     X = np.empty((seen.n_rows, encoder.n_columns), dtype=dtype)

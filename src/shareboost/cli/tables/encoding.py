@@ -16,18 +16,10 @@ from ..errors import CommandError, listed, say
 
 @dataclass(frozen=True)
 class Inputs:
-    """The columns of X.
+    """The columns of X."""
 
-    Attributes
-    ----------
-    names : sequence of str
-        Their names, that of the table's column or, for one of text, ``column=level``.
-    levels : list, optional
-        For each column of X, the column of text and the text that it is 1 for, or None.
-    """
-
-    names: Sequence[str]
-    levels: Levels | None = None
+    names: Sequence[str]  # that of the table's column or, for one of text, ``column=level``
+    levels: Levels | None = None  # perhaps the column of text and the text that each is 1 for
 
     @classmethod
     def of_table(cls, columns: dict[str, list[str] | None]) -> Inputs:
@@ -41,6 +33,11 @@ class Inputs:
             twice = sorted({name for name in names if names.count(name) > 1})
             raise CommandError(f"Columns of text would make columns of one name: {listed(twice)}.")
         return cls(names, levels if any(levels) else None)
+
+    @classmethod
+    def numbered(cls, n: int) -> Inputs:
+        """Return those of n columns without names."""
+        return cls([f"x{i}" for i in range(n)])
 
     @classmethod
     def of_model(cls, clf: Any) -> Inputs:
@@ -74,24 +71,15 @@ def columns_with_gaps(X: Any, inputs: Inputs | None) -> list[str]:
 def check_columns(needed: Iterable[str], there: Container[str], name: str) -> None:
     """Raise where a table lacks columns that are needed."""
     if missing := [column for column in needed if column not in there]:
-        raise CommandError(
-            f"{name} lacks columns that the model reads: {listed(missing, 20)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing."
-        )
+        are = "is" if len(missing) == 1 else "are"
+        told = f"{name} lacks columns that the model reads"
+        raise CommandError(f"{told}: {listed(missing, 20)} {are} missing.")
 
 
 class Encoder:
-    """Makes rows of X from blocks of a table.
+    """Makes rows of X from blocks of a table, which has the columns ``there``.
 
-    Parameters
-    ----------
-    inputs : Inputs
-    used : list of int, optional
-        The columns of X that are made, in that order, and no others. None: all of them.
-    there : container of str
-        The columns of the table.
-    name : str
-        Of the table.
+    ``used`` are the columns of X that are made, in that order, and no others; None for all.
     """
 
     def __init__(self, inputs: Inputs, used: list[int] | None, there: Container[str], name: str):
@@ -147,24 +135,18 @@ def labels_of(texts: Sequence[str], target: str, name: str) -> NDArray[Any]:
     numbers = [number_of(text) for text in texts]
     fraction = next((n for n in numbers if n is not None and not n.is_integer()), None)
     if fraction is not None and None not in numbers:
-        raise CommandError(
-            f"The target {target!r} holds numbers that are not whole, for instance {fraction}: a "
-            "classifier takes labels of classes."
-        )
+        told = f"The target {target!r} holds numbers that are not whole, for instance {fraction}"
+        raise CommandError(f"{told}: a classifier takes labels of classes.")
     return np.array(texts, dtype=object)
 
 
-def labels_among(
-    texts: Sequence[str], classes: NDArray[Any], target: str, name: str
-) -> NDArray[Any]:
+def labels_among(texts: list[str], classes: NDArray[Any], target: str, name: str) -> NDArray[Any]:
     """Return texts as those labels of a trained model that they stand for."""
     check_labels(texts, target, name, least=1)
     known = {_text_of(label): label for label in classes}
     if unknown := [text for text in map(_text_of, texts) if text not in known]:
-        raise CommandError(
-            f"The target {target!r} of {name} has labels that the training had not: "
-            f"{listed(unknown)}."
-        )
+        told = f"The target {target!r} of {name} has labels that the training had not"
+        raise CommandError(f"{told}: {listed(unknown)}.")
     return np.array([known[_text_of(text)] for text in texts], dtype=classes.dtype)
 
 
@@ -174,9 +156,8 @@ def check_labels(texts: Sequence[str], target: str, name: str, least: int = 2) -
         raise CommandError(f"The target {target!r} of {name} has rows without a label.")
     if len(texts) < least:
         told = f"one class alone, {texts[0]!r}" if texts else "no rows"
-        raise CommandError(
-            f"The target {target!r} of {name} has {told}: a classifier takes at least 2 classes."
-        )
+        told = f"The target {target!r} of {name} has {told}"
+        raise CommandError(f"{told}: a classifier takes at least 2 classes.")
 
 
 def _text_of(label: Any) -> str:

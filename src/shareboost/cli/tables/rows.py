@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...io.model_file import MOST_INPUTS
 from ..errors import CommandError, listed
-from .columnar import COLUMNAR, Columnar, filled, survey, survey_known
+from .columnar import COLUMNAR, Columnar, NotNumbersError, filled, survey
 from .encoding import (
     Encoder,
     Inputs,
@@ -23,65 +22,38 @@ from .encoding import (
     labels_among,
     labels_of,
 )
-from .sources import EXTRA, Matrix, Source, read_matrix
+from .sources import Matrix, Source, imported, read_matrix
 
 BLOCK_ROWS = 8192
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a table to train on.
+    """What is asked of a table to train on."""
 
-    Attributes
-    ----------
-    target : str, optional
-        The column of the classes.
-    levels : int, optional
-        The most texts of a column of text, each of which becomes a column; None: no such columns.
-    drop : tuple of str
-        Columns to leave out.
-    holdout : float, optional
-        The share of the rows to hold out.
-    seed : int
-    """
-
-    target: str | None
-    levels: int | None = None
-    drop: tuple[str, ...] = ()
-    holdout: float | None = None
+    target: str | None  # the column of the classes
+    levels: int | None = None  # the most texts of a column, each a column of X; None: no texts
+    drop: tuple[str, ...] = ()  # columns to leave out
+    holdout: float | None = None  # the share of the rows to hold out
     seed: int = 0
 
 
 @dataclass
 class Training:
-    """Rows to train on and rows held out.
-
-    Attributes
-    ----------
-    X, y
-        The rows to train on: an array or a sparse matrix.
-    held_out : tuple (X, y), optional
-    inputs : Inputs, optional
-        The columns of X, where the table names them.
-    with_gaps : list of str
-        Columns with missing values.
-    """
+    """Rows to train on, where X is an array or a sparse matrix, and rows held out, (X, y)."""
 
     X: Any
     y: NDArray[Any]
     held_out: tuple[Any, NDArray[Any]] | None
-    inputs: Inputs | None
-    with_gaps: list[str]
+    inputs: Inputs | None  # the columns of X, where the table names them
+    with_gaps: list[str]  # columns with missing values
 
 
 def named(X: Any, inputs: Inputs | None) -> Any:
     """Return an array as a frame, without a copy, where its columns have names."""
     if inputs is None:
         return X
-    try:
-        pandas = import_module("pandas")
-    except ImportError:
-        raise CommandError(f"Tables with names need pandas: {EXTRA}.") from None
+    pandas = imported("pandas", "Tables with names need pandas")
     return pandas.DataFrame(X, columns=list(inputs.names), copy=False)
 
 
@@ -99,32 +71,34 @@ def _from_columns(table: Columnar, asked: Asked) -> Training:
     columns = list(kinds)
     if asked.target is None:
         raise CommandError(
-            f"--target takes the column of {name} with the classes, one of {listed(columns)}."
+            f"--target takes the column of {name} with the classes: {listed(columns)}."
         )
     for option, wanted in (("--target", (asked.target,)), ("--drop", asked.drop)):
         if missing := [column for column in wanted if column not in kinds]:
             separators = len(columns) == 1 and {";", "\t"} & set(columns[0])
             hint = ": CSV is separated by commas, and --format tsv by tabs" if separators else ""
-            raise CommandError(
-                f"{option}: {name} has no column {listed(missing)}. It has {listed(columns)}{hint}."
-            )
+            told = f"{option}: {name} has no column {listed(missing)}"
+            raise CommandError(f"{told}. It has {listed(columns)}{hint}.")
     for column in (asked.target, *asked.drop):
         kinds.pop(column, None)
     if "" in kinds:
-        raise CommandError(
-            f"Column {columns.index('') + 1} of {name} has no name in the header: give it a name, "
-            "or leave it out of the file (pandas writes its index so unless index=False)."
-        )
+        told = f"Column {columns.index('') + 1} of {name} has no name in the header"
+        raise CommandError(f"{told}: pandas writes its index so unless index=False.")
     if not kinds:
         raise CommandError(f"{name} has no column beside {asked.target!r} to learn from.")
-    seen = survey(table, kinds, asked.target, asked.levels)
+    seen = None
+    while seen is None:
+        try:
+            seen = survey(table, kinds, asked.target, asked.levels)
+        except NotNumbersError as error:  # rarely: the first block has told of most texts
+            kinds[error.column] = True
     inputs = Inputs.of_table({c: sorted(seen.texts[c]) if kinds[c] else None for c in kinds})
     texts, places = distinct(seen.targets)
     y = labels_of(texts, asked.target, name)[places]
     order, n_train = _order(y, asked)
-    encoder = Encoder(inputs, None, kinds, name)
-    X, y = filled(table, seen, encoder, np.argsort(order)), y[order]
-    gaps = [column for column, numbers in seen.numbers.items() if numbers.gaps]
+    X = filled(table, seen, Encoder(inputs, None, kinds, name), np.argsort(order))
+    y = y[order]
+    gaps = [column for column in seen.numbers if column in seen.gaps]
     held_out = None if asked.holdout is None else (X[n_train:], y[n_train:])
     return Training(X[:n_train], y[:n_train], held_out, inputs, gaps)
 
@@ -135,10 +109,10 @@ def _from_matrix(source: Source, path: str, asked: Asked) -> Training:
     X, labels, names = read_matrix(source, path, asked.target, "train")
     y = np.asarray(labels)
     if X.shape[1] > MOST_INPUTS:
-        raise CommandError(
-            f"{source.name} has {X.shape[1]:,} columns, and a model takes at most "
-            f"{MOST_INPUTS:,}: number the indices of an svmlight file without large gaps."
+        told = (
+            f"{source.name} has {X.shape[1]:,} columns, and a model takes at most {MOST_INPUTS:,}"
         )
+        raise CommandError(f"{told}: number the indices of an svmlight file without large gaps.")
     check_labels([str(label) for label in np.unique(y)], asked.target or "y", source.name)
     inputs = None if names is None else Inputs(names)
     gaps = columns_with_gaps(X, inputs)
@@ -181,11 +155,10 @@ def read_labelled(
             raise CommandError(f"--target takes the column of {source.name} with the classes.")
         table = Columnar(source, path)
         columns = table.kinds()
-        named_inputs = inputs or Inputs([f"x{i}" for i in range(n)])
-        encoder = Encoder(named_inputs, None, columns, table.name)
+        encoder = Encoder(inputs or Inputs.numbered(n), None, columns, table.name)
         if target not in columns:
             raise CommandError(f"{table.name} has no column {target!r}.")
-        seen = survey_known(table, dict.fromkeys(encoder.numbers, False), target, levels=0)
+        seen = survey(table, dict.fromkeys(encoder.numbers, False), target, levels=None)
         texts, places = distinct(seen.targets)
         y = labels_among(texts, classes, target, table.name)[places]
         X = filled(table, seen, encoder, np.arange(seen.n_rows))
@@ -215,10 +188,8 @@ def blocks_for(clf: Any, source: Source) -> Iterator[Any]:
         read = Inputs([inputs.names[j] for j in used])
         for X in blocks:
             if not clf.path_.features.allows_nan and (gaps := columns_with_gaps(X, read)):
-                raise CommandError(
-                    f"Columns {listed(gaps)} of {source.name} have missing values, which this "
-                    "model does not take: only models of --pool stumps do."
-                )
+                told = f"Columns {listed(gaps)} of {source.name} have missing values"
+                raise CommandError(f"{told}, which only models of --pool stumps take.")
             if has_names and used:
                 yield named(X, read)
                 continue
@@ -229,9 +200,7 @@ def blocks_for(clf: Any, source: Source) -> Iterator[Any]:
             yield named(X, inputs if has_names else None)
 
 
-def _columnar_blocks(
-    table: Columnar, inputs: Inputs, used: list[int]
-) -> Iterator[NDArray[np.float64]]:
+def _columnar_blocks(table: Columnar, inputs: Inputs, used: list[int]) -> Iterator[Any]:
     """Yield blocks of some columns of X."""
     columns = table.kinds()
     encoder = Encoder(inputs, used, columns, table.name)
@@ -253,10 +222,8 @@ def _in_order(
         check_columns(names, where, name)
         return X[:, [where[column] for column in names]]
     if inputs is not None:
-        raise CommandError(
-            f"{name} has no names of columns, and the model was trained on named ones: an NPZ "
-            "file takes them in an array names."
-        )
+        told = f"{name} has no names of columns, and the model was trained on named ones"
+        raise CommandError(f"{told}: an NPZ file takes them in an array names.")
     if hasattr(X, "indptr"):  # indices beyond are left out, missing ones are 0
         X.resize((X.shape[0], n))
     elif X.shape[1] != n:

@@ -11,8 +11,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,11 +33,9 @@ DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {
     b"\xfd7zXZ\x00": lzma.open,
     b"\x28\xb5\x2f\xfd": lambda file: _zstandard(file),
 }
-EXTRA = "pip install 'shareboost[command]' brings it"
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A table in a file, or in stdin for ``-``; its format, one of ``FORMATS``; its name."""
 
     path: str
@@ -48,7 +45,9 @@ class Source:
     @contextmanager
     def plain(self) -> Iterator[str]:
         """Yield the path of a plain file: the table's own, or a temporary copy, decompressed."""
-        with self._raw() as raw:
+        if self.path != STDIN and os.path.isdir(self.path):
+            raise CommandError(f"{self.path} is a folder: it takes a file.")
+        with nullcontext(_stdin()) if self.path == STDIN else open(self.path, "rb") as raw:
             start = raw.peek(6)
             opener = next((DECOMPRESSORS[m] for m in DECOMPRESSORS if start.startswith(m)), None)
             if opener is None and self.path != STDIN and raw.seekable():
@@ -56,38 +55,29 @@ class Source:
                 return
             with tempfile.TemporaryDirectory(prefix="shareboost-") as folder:
                 path = os.path.join(folder, "table")
-                self._copy(raw, opener, path)
+                self._copy(raw, raw if opener is None else opener(raw), path)
                 yield path
 
-    @contextmanager
-    def _raw(self) -> Iterator[Any]:
-        if self.path == STDIN:
-            stdin: Any = sys.stdin.buffer
-            yield stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
-            return
-        if os.path.isdir(self.path):
-            raise CommandError(f"{self.path} is a folder: it takes a file.")
-        with open(self.path, "rb") as file:
-            yield file
-
-    def _copy(self, raw: Any, opener: Callable[[Any], Any] | None, path: str) -> None:
+    def _copy(self, raw: Any, stream: Any, path: str) -> None:
+        """Copy the stream, which may decompress another, to a file."""
         size = None if self.path == STDIN else os.path.getsize(self.path) or None
         bar = BytesBar("copying", size)
         with open(path, "wb") as file:
-            stream = raw if opener is None else opener(raw)
-            while True:
-                try:
-                    content = stream.read(1 << 20)
-                except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-                    if opener is None:  # the disk's own error
-                        raise
-                    told = f"{self.name} is compressed and damaged: {error}."
-                    raise CommandError(told) from None
-                if not content:
-                    break
-                file.write(content)
-                bar.at(raw.tell() if raw.seekable() else file.tell())
+            try:
+                while content := stream.read(1 << 20):
+                    file.write(content)
+                    bar.at(raw.tell() if raw.seekable() else file.tell())
+            except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+                if getattr(error, "errno", None) is not None:  # the disk's own error
+                    raise
+                told = f"{self.name} is compressed and damaged: {error}."
+                raise CommandError(told) from None
             bar.end(file.tell())
+
+
+def _stdin() -> Any:
+    stdin: Any = sys.stdin.buffer
+    return stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
 
 
 def source_of(path: str, format_: str | None) -> Source:
@@ -100,20 +90,23 @@ def source_of(path: str, format_: str | None) -> Source:
     suffix = Path(path[: len(path) - len(end)]).suffix[1:].lower()
     format_ = format_ or SUFFIXES.get(suffix, suffix)
     if format_ not in FORMATS:
-        raise CommandError(
-            f"{path} does not tell its format by its name: say it with --format, one of "
-            f"{', '.join(FORMATS)}."
-        )
+        told = f"{path} does not tell its format by its name"
+        raise CommandError(f"{told}: say it with --format, one of {', '.join(FORMATS)}.")
     return Source(path, format_, path)
 
 
-def pyarrow_for(what: str) -> Any:
-    """Return pyarrow with its readers, or raise an error that names the extra."""
+def imported(name: str, why: str) -> Any:
+    """Return a module of the extra ``command``, or raise an error that names it."""
     try:
-        for reader in ("compute", "csv", "parquet"):
-            import_module(f"pyarrow.{reader}")
+        return import_module(name)
     except ImportError:
-        raise CommandError(f"{what} are read with pyarrow: {EXTRA}.") from None
+        raise CommandError(f"{why}: pip install 'shareboost[command]' brings it.") from None
+
+
+def pyarrow_for(what: str) -> Any:
+    """Return pyarrow with its readers."""
+    for reader in ("compute", "csv", "parquet"):
+        imported(f"pyarrow.{reader}", f"{what} are read with pyarrow")
     return import_module("pyarrow")
 
 
@@ -133,19 +126,10 @@ class Matrix(NamedTuple):
 def read_matrix(
     source: Source, path: str, target: str | None, part: str, labelled: bool = True
 ) -> Matrix:
-    """Return the matrix in a plain NPZ or svmlight file.
+    """Return the matrix in a plain NPZ or svmlight file, with labels where they are wanted.
 
-    Parameters
-    ----------
-    source : Source
-    path : str
-    target : str, optional
-        The labels in an NPZ file, for instance ``y_train``: X is then ``X_train``. Without,
-        X and y or else those of the part.
-    part : str
-        ``train`` or ``test``.
-    labelled : bool, default=True
-        Whether labels are wanted.
+    The labels of an NPZ file are ``target``, for instance ``y_train``: X is then ``X_train``.
+    Without they are X and y, or else those of the ``part``, ``train`` or ``test``.
     """
     if source.format == "svmlight":
         if target is not None:
@@ -169,16 +153,12 @@ def _npz(arrays: Any, name: str, target: str | None, part: str, labelled: bool) 
         X_name, y_name = f"X{target[1:]}" if target.startswith("y") else "X", target
     wanted = [X_name, y_name] if labelled else [X_name]
     if missing := [key for key in wanted if key not in there]:
-        raise CommandError(
-            f"{name} has no array {listed(missing)}, but {listed(there)}: it takes X and y, or "
-            "X_train and y_train; --target names y."
-        )
+        told = f"{name} has no array {listed(missing)}, but {listed(there)}"
+        raise CommandError(f"{told}: it takes X and y, or X_train and y_train; --target names y.")
     X = arrays[X_name]
     if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise CommandError(
-            f"{X_name} of {name} has shape {X.shape} and type {X.dtype}: it takes a matrix of "
-            "numbers."
-        )
+        told = f"{X_name} of {name} has shape {X.shape} and type {X.dtype}"
+        raise CommandError(f"{told}: it takes a matrix of numbers.")
     names = [str(column) for column in arrays["names"]] if "names" in there else None
     if names is not None and (len(names) != X.shape[1] or len(set(names)) < len(names)):
         raise CommandError(f"names of {name} takes {X.shape[1]} different names, one per column.")
