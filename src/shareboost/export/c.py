@@ -10,9 +10,9 @@ from string import Template
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..arrays import dense, ranges
 from ..inputs import on_host
 from ..io.files import write_whole
 from ..validation import at_least, one_of
@@ -72,18 +72,6 @@ def to_c(
     overwrite : bool, default=False
         Whether a file that is there already may be replaced.
     """
-    plan, form = plan_of(model), _form(name, weights, input_type, early_exit, lanes)
-    layout = layout_of(plan, form)
-    if early_exit:
-        layout = with_bounds(layout, *_range(plan, input_type, input_range))
-    text = _header(layout, _notes(model, plan, form, data))
-    if path is not None:
-        write_whole(path, text.encode("ascii"), overwrite)
-    return text
-
-
-def _form(name: Any, weights: Any, input_type: Any, early_exit: Any, lanes: Any) -> Form:
-    """Return what a header is asked to be, checked."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z](_?[A-Za-z0-9])*_?", name):
         raise ValueError(
             f"name={name!r} is not valid for to_c: it takes a letter, then letters, digits and "
@@ -91,13 +79,21 @@ def _form(name: Any, weights: Any, input_type: Any, early_exit: Any, lanes: Any)
         )
     if not isinstance(early_exit, (bool, np.bool_)):
         raise ValueError(f"early_exit={early_exit!r} is not valid for to_c: it takes a boolean.")
-    return Form(
+    form = Form(
         name,
         one_of("weights", weights, LARGEST_CODE, "to_c"),
         one_of("input_type", input_type, INPUT_TYPES, "to_c"),
         bool(early_exit),
         at_least("lanes", lanes, 1, "to_c"),
     )
+    plan = plan_of(model)
+    layout = layout_of(plan, form)
+    if early_exit:
+        layout = with_bounds(layout, *_range(plan, input_type, input_range))
+    text = _header(layout, _notes(model, plan, form, data))
+    if path is not None:
+        write_whole(path, text.encode("ascii"), overwrite)
+    return text
 
 
 def _range(
@@ -263,12 +259,9 @@ def quantization_loss(model: Any, X: Any, y: Any, weights: str = "int8") -> Quan
     n = len(predicted)
     if y.shape != (n,):
         raise ValueError(f"y has the shape {y.shape}: it takes a label for each of {n} rows.")
-    X = X.tocsr() if sp.issparse(X) else X
-    chunks = (X[start : start + CHUNK_ROWS] for start in range(0, n, CHUNK_ROWS))
-    best = [
-        layout.scores(rows.toarray() if sp.issparse(rows) else np.asarray(rows)).argmax(axis=1)
-        for rows in chunks
-    ]
+    X = X.tocsr() if hasattr(X, "tocsr") else X
+    chunks = [np.asarray(dense(X[rows])) for rows in ranges(n, CHUNK_ROWS)]
+    best = [layout.scores(rows).argmax(axis=1) for rows in chunks]
     quantized = model.classes_[np.concatenate(best)]
     return QuantizationLoss(
         weights,

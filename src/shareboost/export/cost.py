@@ -14,7 +14,7 @@ from ..progress import track
 from ..validation import one_of
 from .layout import Layout, layout_of
 from .plan import plan_of
-from .primitives.base import INPUT_TYPES, LARGEST_CODE, Form, Step
+from .primitives.base import INPUT_TYPES, LARGEST_CODE, CodeBytes, Form, Step
 from .text import table_bytes
 
 if TYPE_CHECKING:
@@ -127,8 +127,10 @@ def _costs(layout: Layout) -> tuple[int, int, int, int]:
     """Return the number of columns, the most multiply-adds, and the bytes of flash and stack."""
     steps, k, n_columns = layout.steps, layout.intercept.size, layout.starts[-1]
     multiply_adds = sum(step.multiply_adds for step in steps) + n_columns * k
-    folded = min((step.part.folded_bytes(k, n_columns) for step in steps), default=0)
-    code = BASE_CODE + sum(map(_code_bytes, steps)) - folded if steps else EMPTY_CODE
+    code = EMPTY_CODE
+    if steps:
+        folded = min(_folded_bytes(step.code_bytes, k, n_columns) for step in steps)
+        code = BASE_CODE + sum(map(_code_bytes, steps)) - folded
     arrays = [step.ram for step in steps if step.ram]  # of steps one after another
     frame = FRAME_OF_ARRAYS if arrays else FRAME
     frame += FRAME_OF_MORE if len(arrays) > 1 else 0
@@ -138,7 +140,12 @@ def _costs(layout: Layout) -> tuple[int, int, int, int]:
 
 
 def _code_bytes(step: Step) -> int:
-    code, coded = step.part.code_bytes(step), step.form.weights != "float32"
+    code, coded = step.code_bytes, step.form.weights != "float32"
     if step.n > 1:
         return code.several + (code.several_coded if coded else 0)
     return code.one + (code.one_coded if coded else 0)
+
+
+def _folded_bytes(code: CodeBytes, k: int, n_columns: int) -> int:
+    fitting = (n for n, classes, most in code.folded if classes == k and n_columns <= most)
+    return next(fitting, 0)

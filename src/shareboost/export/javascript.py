@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..input_columns import are_numbered
 from ..io.files import write_whole
 from .plan import Plan, plan_of
-from .text import floats, fragments, label, label_type, number, quoted
+from .text import floats, fragments, label, label_type, literal, quoted
 
 if TYPE_CHECKING:
     from .primitives.base import Call
@@ -80,7 +81,7 @@ def _sections(plan: Plan, names: list[str], slope: float | None) -> Iterator[str
         "classes": ", ".join(map(label, plan.classes.tolist())),
         "input_names": input_names,
         "feature_names": ", ".join(_names(plan, names)),
-        "slope": number(slope or 0.0),
+        "slope": literal(slope or 0.0),
     }
     sections = [
         "head",
@@ -99,9 +100,9 @@ def _sections(plan: Plan, names: list[str], slope: float | None) -> Iterator[str
 
 def _part(call: Call) -> str:
     """Return what computes some features, and what it reads."""
-    fields = {"compute": call.function, **call.fields}
-    lines = "".join(f"    {name}: {value},\n" for name, value in fields.items())
-    return f"  {{\n{lines}  }},\n"
+    (function,) = re.findall(r"^function (\w+)", call.source, re.MULTILINE)
+    lines = "".join(f"    {name}: {literal(value)},\n" for name, value in call.fields.items())
+    return f"  {{\n    compute: {function},\n{lines}  }},\n"
 
 
 def _names(plan: Plan, names: list[str]) -> Iterator[str]:

@@ -63,8 +63,9 @@ class Layout:
             weights = [step.coded.codes.reshape(-1, k) for step in self.steps]
             tables[f"{name}_weights"] = np.concatenate(weights)
         for step in self.steps:
-            own = step.tables | ({} if step.scales is None else {"scales": step.scales})
-            tables |= {f"{step.prefix}_{what}": values for what, values in own.items()}
+            scales = {} if step.scales is None else {"scales": step.scales}
+            for what, values in (step.tables | scales).items():
+                tables[f"{step.prefix}_{what}"] = values
         return tables | self.bounds
 
     def scores(self, X: NDArray[Any]) -> NDArray[np.float64]:
@@ -101,7 +102,7 @@ def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
         bounds = {
             f"{step.prefix}_{what}": values
             for step in layout.steps
-            for what, values in step.part.search_tables(step, step.decoded, rounding).items()
+            for what, values in step.part.search_tables(step, rounding).items()
         }
     else:
         # The last class is one without weights: it tells how large the terms are that rounding

@@ -104,6 +104,6 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         kind = TensorProto.STRING if strings else helper.np_dtype_to_tensor_dtype(values.dtype)
         container.add_initializer(name, kind, values.shape, values.ravel())
     for node in nodes.nodes:
-        container.add_node(
-            node.operator, list(node.inputs), node.output, name=node.name, **node.attributes
-        )
+        attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        inputs, outputs = list(node.input), list(node.output)
+        container.add_node(node.op_type, inputs, outputs, name=node.name, **attributes)
