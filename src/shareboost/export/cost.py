@@ -14,7 +14,7 @@ from ..progress import track
 from ..validation import one_of
 from .layout import Layout, layout_of
 from .plan import plan_of
-from .primitives.base import INPUT_TYPES, LARGEST_CODE, CodeBytes, Form, Step
+from .primitives.base import INPUT_TYPES, LARGEST_CODE, Form, Step
 from .text import table_bytes
 
 if TYPE_CHECKING:
@@ -94,11 +94,9 @@ def cost_report(model: Any, weights: str = "float32", input_type: str = "float32
         Arrays ``n_features``, ``multiply_adds``, ``flash`` and ``ram``; ``print`` shows a
         table of some of them.
     """
-    form = Form(
-        "shareboost",
-        one_of("weights", weights, LARGEST_CODE, "cost_report"),
-        one_of("input_type", input_type, INPUT_TYPES, "cost_report"),
-    )
+    one_of("weights", weights, LARGEST_CODE, "cost_report")
+    one_of("input_type", input_type, INPUT_TYPES, "cost_report")
+    form = Form("shareboost", weights, input_type)
     plan_of(model)  # says what cannot be exported, before the path is read
     path = model.path_
     start = [] if isinstance(path, PathOfOne) else [0]
@@ -129,7 +127,7 @@ def _costs(layout: Layout) -> tuple[int, int, int, int]:
     multiply_adds = sum(step.multiply_adds for step in steps) + n_columns * k
     code = EMPTY_CODE
     if steps:
-        folded = min(_folded_bytes(step.code_bytes, k, n_columns) for step in steps)
+        folded = min(step.code_bytes.folded_of(k, n_columns) for step in steps)
         code = BASE_CODE + sum(map(_code_bytes, steps)) - folded
     arrays = [step.ram for step in steps if step.ram]  # of steps one after another
     frame = FRAME_OF_ARRAYS if arrays else FRAME
@@ -142,10 +140,5 @@ def _costs(layout: Layout) -> tuple[int, int, int, int]:
 def _code_bytes(step: Step) -> int:
     code, coded = step.code_bytes, step.form.weights != "float32"
     if step.n > 1:
-        return code.several + (code.several_coded if coded else 0)
-    return code.one + (code.one_coded if coded else 0)
-
-
-def _folded_bytes(code: CodeBytes, k: int, n_columns: int) -> int:
-    fitting = (n for n, classes, most in code.folded if classes == k and n_columns <= most)
-    return next(fitting, 0)
+        return code.several + code.several_coded * coded
+    return code.one + code.one_coded * coded

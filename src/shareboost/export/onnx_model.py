@@ -168,16 +168,12 @@ def _graph(nodes: Nodes, n_inputs: int, labels: NDArray[Any]) -> onnx.GraphProto
     """Return the nodes as a graph, whose inputs and outputs have their shapes."""
     from onnx import TensorProto, helper, numpy_helper
 
-    info = helper.make_tensor_value_info
+    info, real = helper.make_tensor_value_info, TensorProto.FLOAT
     label = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
-    scores: list[str | int] = ["N", labels.size]
-    outputs = [
-        info("label", label, ["N"]),
-        info("probabilities", TensorProto.FLOAT, scores),
-        info("scores", TensorProto.FLOAT, scores),
-    ]
+    outputs = [info("label", label, ["N"])]
+    outputs += [info(name, real, ["N", labels.size]) for name in ("probabilities", "scores")]
     constants = [numpy_helper.from_array(values, name) for name, values in nodes.constants.items()]
-    inputs = [info("X", TensorProto.FLOAT, ["N", n_inputs])]
+    inputs = [info("X", real, ["N", n_inputs])]
     return helper.make_graph(nodes.nodes, "shareboost", inputs, outputs, constants)
 
 

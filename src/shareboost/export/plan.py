@@ -42,14 +42,7 @@ class Plan:
 
 
 def plan_of(model: Any) -> Plan:
-    """Return the plan of a fitted classifier; ``clf.at(t)`` for fewer features.
-
-    Raises
-    ------
-    TypeError
-        For another object, and for features of a pool that has no exported form.
-    NotFittedError
-    """
+    """Return the plan of a fitted classifier, whose features have an exported form."""
     if not hasattr(type(model), "_sigmoid_slope"):  # which every Predictor has
         raise TypeError(
             f"model is a {type(model).__name__}: it takes a fitted classifier of shareboost, such "

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..onnx_model import Nodes
     from ..plan import Plan
 
+C = "primitives/balls.c"
+
 
 @dataclass(frozen=True)
 class Balls(Primitive):
@@ -59,14 +61,13 @@ class Balls(Primitive):
         scaled = "" if form.weights == "float32" else f" * {scale!r}f"
         centre = f"(float){prefix}_centres[i][j]{scaled}"
         inside = "1.0f" if self.hard else f"(1.0f - distance / {prefix}_radii[i])"
-        inputs = {"mean": mean, "centres": coded.codes.reshape(n, p), "radii": self.squared_radii}
         yield Step(
             self,
             prefix,
             form,
             n,
             weights.reshape(n * (p + 1), -1),
-            inputs,
+            {"mean": mean, "centres": coded.codes.reshape(n, p), "radii": self.squared_radii},
             self._code(centre),
             CodeBytes(450, 495, 37, 80) if self.hard else CodeBytes(350, 375, 36, 85),
             multiply_adds=p + 2 * n * p,
@@ -83,14 +84,13 @@ class Balls(Primitive):
 
     def _code(self, centre: str) -> str:
         """Return the functions in C, of which some words are left to be filled in."""
-        distance, balls = (functions("primitives/balls.c", name) for name in ("distance", "balls"))
-        fill = Template(distance).safe_substitute
+        fill = Template(functions(C, "distance")).safe_substitute
         code, edge = fill(real="float", suffix="", apart=f"z[j] - {centre}"), ""
         if self.hard:
             apart = f"(double)z[j] - (double)({centre})"
             code += fill(real="double", suffix="_exact", apart=apart)
-            edge = "\n" + fragments("primitives/balls.c")["edge"]
-        return code + balls.replace("$edge", edge)
+            edge = "\n" + fragments(C)["edge"]
+        return code + functions(C, "balls").replace("$edge", edge)
 
     def values(self, step: Step, X: NDArray[Any]) -> Values:
         z = (X - step.tables["mean"]) / self.unit

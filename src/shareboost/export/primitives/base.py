@@ -40,9 +40,12 @@ class CodeBytes(NamedTuple):
     several: int
     one_coded: int
     several_coded: int
-    # What the compiler folds away in the smallest models: bytes, of so many classes and of so many
-    # columns at most.
+    # What the compiler folds away in the smallest models: bytes, for a number of classes, and for a
+    # number of columns at most; more for fewer.
     folded: tuple[tuple[int, int, float], ...] = ()
+
+    def folded_of(self, k: int, n_columns: int) -> int:
+        return max((n for n, q, most in self.folded if q == k and n_columns <= most), default=0)
 
 
 class Call(NamedTuple):

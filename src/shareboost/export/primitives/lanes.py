@@ -1,8 +1,7 @@
 """Templates of one size as C: side by side, in blocks that share each pixel.
 
-The responses of many templates are summed side by side, a pixel at a time, and pixels of zero
-are left out: of an image that is mostly blank they are most of the work. The pixels that count
-at each place of a row are listed once for all templates.
+Pixels of zero, most of a blank image, are left out. Those that count at each place of a row are
+listed once for all templates.
 
 Early exit bounds responses. A template's response is at most its norm times that of the pixels
 under it, by Cauchy and Schwarz; of a template of zero mean, times that of the pixels less their
@@ -191,7 +190,7 @@ def _tables(part: Matches, lanes: Lanes, codes: NDArray[Any]) -> Tables:
 def _words(part: Matches, lanes: Lanes, prefix: str, form: Form) -> dict[str, Any]:
     """Return the words of the full form: sizes, and how pixels and taps a, b, c and d are read."""
     rows, columns, channels = part.templates[0].shape
-    taps = rows * columns * channels
+    taps = part.templates[0].size
     smaller = "" if part.unit == 1.0 else f" * {float(np.float32(1.0 / part.unit))!r}f"
     words: dict[str, Any] = {
         "n": part.places.size,
