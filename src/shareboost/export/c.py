@@ -72,21 +72,7 @@ def to_c(
     overwrite : bool, default=False
         Whether a file that is there already may be replaced.
     """
-    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z](_?[A-Za-z0-9])*_?", name):
-        raise ValueError(
-            f"name={name!r} is not valid for to_c: it takes a letter, then letters, digits and "
-            "single underscores."
-        )
-    if not isinstance(early_exit, (bool, np.bool_)):
-        raise ValueError(f"early_exit={early_exit!r} is not valid for to_c: it takes a boolean.")
-    form = Form(
-        name,
-        one_of("weights", weights, LARGEST_CODE, "to_c"),
-        one_of("input_type", input_type, INPUT_TYPES, "to_c"),
-        bool(early_exit),
-        at_least("lanes", lanes, 1, "to_c"),
-    )
-    plan = plan_of(model)
+    plan, form = plan_of(model), _form(name, weights, input_type, early_exit, lanes)
     layout = layout_of(plan, form)
     if early_exit:
         layout = with_bounds(layout, *_range(plan, input_type, input_range))
@@ -94,6 +80,20 @@ def to_c(
     if path is not None:
         write_whole(path, text.encode("ascii"), overwrite)
     return text
+
+
+def _form(name: Any, weights: Any, input_type: Any, early_exit: Any, lanes: Any) -> Form:
+    """Return what a header is asked to be, checked."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z](_?[A-Za-z0-9])*_?", name):
+        raise ValueError(
+            f"name={name!r} is not valid for to_c: it takes a letter, then letters, digits and "
+            "single underscores."
+        )
+    if not isinstance(early_exit, (bool, np.bool_)):
+        raise ValueError(f"early_exit={early_exit!r} is not valid for to_c: it takes a boolean.")
+    one_of("weights", weights, LARGEST_CODE, "to_c")
+    one_of("input_type", input_type, INPUT_TYPES, "to_c")
+    return Form(name, weights, input_type, bool(early_exit), at_least("lanes", lanes, 1, "to_c"))
 
 
 def _range(

@@ -132,7 +132,14 @@ def to_onnx(
     FileExistsError
         Where there is a file and it may not be replaced.
     """
-    opset = _checked_opset(target_opset)
+    exported = _exported(model, _checked_opset(target_opset))
+    if path is not None:
+        write_whole(path, exported.SerializeToString(), overwrite)
+    return exported
+
+
+def _exported(model: Any, opset: int) -> onnx.ModelProto:
+    """Return the model, checked by onnx."""
     from onnx import checker, helper
 
     from .. import __version__
@@ -159,8 +166,6 @@ def to_onnx(
         about["inputs"] = list(plan.input_names)
     helper.set_model_props(exported, {name: json.dumps(value) for name, value in about.items()})
     checker.check_model(exported, full_check=True)
-    if path is not None:
-        write_whole(path, exported.SerializeToString(), overwrite)
     return exported
 
 

@@ -289,7 +289,7 @@ def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
     if kind.__name__ in RIVALS and not isinstance(path, PathOfOne):
         path = kind._path_of(path)
     if isinstance(path, PathOfOne):
-        if path.only.atoms != selected or not np.array_equal(chosen.ids, features.ids):
+        if path.last.atoms != selected or not np.array_equal(chosen.ids, features.ids):
             raise ModelFormatError("path is not whole, and not of the model and all features")
         path.model_weights, path.intercepts = model.weights, model.intercept
         path.iterations, path.training = iterations, training
