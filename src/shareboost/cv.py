@@ -25,7 +25,8 @@ from .cv_folds import (
     cv_results,
     joined,
 )
-from .dataset import GivenSample, given_sample
+from .dataset import GivenSample
+from .inputs import input_of
 from .predictor import Predictor
 from .progress import progress_bars, track
 from .validation import check_weights, encode_labels, jobs
@@ -265,7 +266,7 @@ def _alphas(given: Any) -> list[Any]:
 def _checked_rows(clf: ShareBoostClassifier, X: Any, y: Any, sample_weight: Any) -> GivenSample:
     """Return the rows, fit for the classifier, whose parameters are checked too."""
     clf._validate_params()
-    rows = given_sample(clf, X, y, sample_weight)
+    rows = input_of(X).given_sample(clf, X, y, sample_weight)
     classes, index = encode_labels(rows.y)
     check_weights(rows.weight, rows.y[:, None], clf.class_weight, classes, index)
     return rows
