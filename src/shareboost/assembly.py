@@ -31,14 +31,9 @@ HELD_OUT = 0.1
 
 def constraints(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Constraints, Pool]:
     """Return what the user asks of the choice, checked, and the pool to choose from."""
+    grouping, prices = Grouping(clf.groups, clf.group_choice), Prices(clf.costs, clf.budget)
     return checked_constraints(
-        names,
-        pool,
-        clf.n_features,
-        Grouping(clf.groups, clf.group_choice),
-        Prices(clf.costs, clf.budget),
-        clf.include,
-        clf.exclude,
+        names, pool, clf.n_features, grouping, prices, clf.include, clf.exclude
     )
 
 
@@ -86,17 +81,9 @@ def run(
     """Return the run that lowers a loss on some rows, whose weights are in some unit."""
     penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
     refit = Refit(loss, penalty, clf.alpha, clf.solver, clf.max_iter, weight_unit)
-    stopping = Stopping(
-        np.inf if clf.n_features is None else clf.n_features,
-        clf.tol,
-        clf.refit_tol,
-        np.inf if clf.n_iter_no_change is None else clf.n_iter_no_change,
-    )
-    kind = SwappingRun if clf.swap else Run
-    return kind(
-        rows,
-        refit,
-        stopping,
-        Selector(rows, pricing, clf.rule, clf.shortlist),
-        None if held_out is None else held_out.held_out(rows),
-    )
+    most = np.inf if clf.n_features is None else clf.n_features
+    patience = np.inf if clf.n_iter_no_change is None else clf.n_iter_no_change
+    stopping = Stopping(most, clf.tol, clf.refit_tol, patience)
+    selector = Selector(rows, pricing, clf.rule, clf.shortlist)
+    validation_set = None if held_out is None else held_out.held_out(rows)
+    return (SwappingRun if clf.swap else Run)(rows, refit, stopping, selector, validation_set)

@@ -74,7 +74,7 @@ class FoldClassifier(ShareBoostClassifier):
         return scores if X is rows and self.path_ is path else None
 
 
-def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
+def checked_splits(cv: Any, rows: GivenSample, groups: Any, least: int = 1) -> list[Split]:
     """Return the folds of the rows, fit to train on and to score; groups are those of rows."""
     n = len(rows.y)
     groups = on_host(groups)
@@ -87,13 +87,18 @@ def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
         splitter = check_cv(cv, rows.y, classifier=True)
         # A frame of Dask would be computed for its length.
         X = rows.X if isinstance(rows.X.shape[0], Integral) else np.empty((n, 0))
-        found = list(splitter.split(X, rows.y, groups))
+        splits = list(splitter.split(X, rows.y, groups))
     except (TypeError, ValueError) as error:
         hint = ""
         if groups is None and "groups" in str(error):
             hint = " Give fit those of the rows; the estimator's groups are those of columns."
         raise ValueError(f"cv cannot split the {n} rows: {error}{hint}") from error
-    return [_checked_split(split, place, rows) for place, split in enumerate(found)]
+    if len(splits) < least:
+        raise ValueError(
+            f"cv has {len(splits)} folds: it takes at least 1, and 2 for the standard error of "
+            'choice="one_se".'
+        )
+    return [_checked_split(split, place, rows) for place, split in enumerate(splits)]
 
 
 def curve(clf: FoldClassifier, rows: GivenSample, split: Split, scorer: Scorer) -> Curve:
@@ -148,7 +153,6 @@ def _score(scorer: Scorer, clf: FoldClassifier, rows: GivenSample) -> float:
 
 
 def _takes_weights(scorer: Scorer) -> bool:
-    """Return whether the scorer has an argument ``sample_weight``."""
     if hasattr(scorer, "_accept_sample_weight"):  # those of scikit-learn look at their metric
         return bool(scorer._accept_sample_weight())
     return "sample_weight" in signature(scorer).parameters
