@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .algorithm import Run, Stopping
-from .dataset import evaluation_sample
 from .identity import identity_of
+from .inputs import input_of
 from .io.checkpoint import Checkpoint
 from .penalties import PENALTIES
 from .selection.constraints import Constraints, Grouping, Prices, checked_constraints
@@ -55,8 +55,14 @@ def samples(
             f"eval_set and validation_fraction={fraction} both hold rows out: give one of them."
         )
     if eval_set is not None:
-        finite = "allow-nan" if pool.allows_nan else True
-        held_out = evaluation_sample(clf, eval_set, classes, finite, backend)
+        if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
+            entries = f" of {len(eval_set)} entries" if hasattr(eval_set, "__len__") else ""
+            raise ValueError(
+                "eval_set takes one pair (X, y), or (X, y, sample_weight), of held-out rows; it "
+                f"got {type(eval_set).__name__}{entries}."
+            )
+        finite, rows = "allow-nan" if pool.allows_nan else True, input_of(eval_set[0])
+        held_out = rows.evaluation_sample(clf, eval_set, classes, finite, backend)
         backend.check(pool, clf.penalty, held_out.X)
         return sample, held_out
     if fraction is None and clf.n_iter_no_change is None:

@@ -23,7 +23,6 @@ from .cv_folds import (
     chosen,
     curve,
     cv_results,
-    joined,
 )
 from .dataset import GivenSample
 from .inputs import input_of
@@ -190,9 +189,10 @@ class ShareBoostCV(Predictor):
         rows = _checked_rows(clf, X, y, sample_weight)
         splits = checked_splits(self.cv, rows, groups, 2 if self.choice == "one_se" else 1)
         alphas = _alphas(clf.alpha if self.alpha is None else self.alpha)
-        by_alpha = [cv_results(self._curves(clf, alpha, rows, splits, scorer)) for alpha in alphas]
-        table = joined([results for results, _ in by_alpha], alphas)
-        scores = np.concatenate([scores for _, scores in by_alpha], axis=1)
+        curves = [self._curves(clf, alpha, rows, splits, scorer) for alpha in alphas]
+        results, scores_of = zip(*map(cv_results, curves, alphas), strict=True)
+        table = {name: np.concatenate([one[name] for one in results]) for name in results[0]}
+        scores = np.concatenate(scores_of, axis=1)
         place = chosen(scores, table["n_features"], self.choice)
         best, best_alpha = int(table["n_features"][place]), table["alpha"][place]
         chosen_by = {

@@ -55,9 +55,8 @@ class FoldClassifier(ShareBoostClassifier):
 
     def _answered(self, asked: str, X: Any) -> Any:
         """Return NumPy's arrays, which scorers read, of rows on a device or a cluster too."""
-        if self._known_scores(X) is None:
-            return on_host(super()._answered(asked, X))
-        return on_host(ANSWERS[asked](self, X))
+        known = self._known_scores(X) is not None
+        return on_host(ANSWERS[asked](self, X) if known else super()._answered(asked, X))
 
     def _scores(self, X: Any) -> Any:
         known = self._known_scores(X)
@@ -170,8 +169,10 @@ class Curve(NamedTuple):
     owned: int  # how many of them were asked for
 
 
-def cv_results(curves: list[Curve]) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64]]:
-    """Return ``cv_results_`` and the scores, (n_splits, numbers of features)."""
+def cv_results(
+    curves: list[Curve], alpha: Any
+) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64]]:
+    """Return ``cv_results_`` of one alpha and the scores, (n_splits, numbers of features)."""
     first = max(1, *(curve.owned for curve in curves))
     last = max(first, *(curve.scores.size for curve in curves))
     n_features = np.arange(first, last + 1)
@@ -180,6 +181,7 @@ def cv_results(curves: list[Curve]) -> tuple[dict[str, NDArray[Any]], NDArray[np
     scores = np.array([curve.scores[at] for curve, at in zip(curves, places, strict=True)])
     seconds = [curve.seconds[at] for curve, at in zip(curves, places, strict=True)]
     results = {
+        "alpha": np.full(n_features.size, alpha, dtype=object),
         "n_features": n_features,
         "mean_test_score": scores.mean(axis=0),
         "std_test_score": scores.std(axis=0),
@@ -187,13 +189,6 @@ def cv_results(curves: list[Curve]) -> tuple[dict[str, NDArray[Any]], NDArray[np
         "mean_fit_time": np.mean(seconds, axis=0),
     }
     return results, scores
-
-
-def joined(results: list[dict[str, NDArray[Any]]], alphas: list[Any]) -> dict[str, NDArray[Any]]:
-    """Return the results with all weights of the penalty as one table, with a column "alpha"."""
-    table = {name: np.concatenate([one[name] for one in results]) for name in results[0]}
-    sizes = [one["n_features"].size for one in results]
-    return {"alpha": np.repeat(np.array(alphas, dtype=object), sizes), **table}
 
 
 def chosen(scores: NDArray[np.float64], n_features: NDArray[np.intp], choice: str) -> int:

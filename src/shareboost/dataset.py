@@ -140,19 +140,6 @@ def held_out_rows(
     return np.sort(train), np.sort(held_out)
 
 
-def evaluation_sample(
-    checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
-) -> Any:
-    """Return ``eval_set``, (X, y) or (X, y, sample_weight), checked against the training data."""
-    if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
-        entries = f" of {len(eval_set)} entries" if hasattr(eval_set, "__len__") else ""
-        raise ValueError(
-            "eval_set takes one pair (X, y), or (X, y, sample_weight), of held-out rows; it got "
-            f"{type(eval_set).__name__}{entries}."
-        )
-    return input_of(eval_set[0]).evaluation_sample(checked, eval_set, classes, finite, backend)
-
-
 def row_values(
     y: Any, sample_weight: Any, n_rows: int
 ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:

@@ -108,12 +108,7 @@ class Digests(Mapping[str, str]):
 
 
 def identity_of(
-    estimator: Any,
-    sample: Any,
-    held_out: Any,
-    drawn: bool,
-    n_classes: int,
-    backend: Backend,
+    estimator: Any, sample: Any, held_out: Any, drawn: bool, n_classes: int, backend: Backend
 ) -> dict[str, str]:
     """Return the digest of the data and of every parameter that matters, by name.
 

@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_array,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_array, validate_data
 
 from .inputs import input_of
 
@@ -287,7 +282,10 @@ def class_weights(
     index: Labels,
     weight: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the weight of every class."""
+    """Return the weight of every class; 0 of one whose rows all weigh nothing."""
+    counted = weight > 0
+    present = np.unique(index[counted])
+    factors = np.zeros(len(classes))
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
             if not is_number(value) or not 0 <= value < math.inf:
@@ -301,18 +299,11 @@ def class_weights(
                 f"class_weight names {sorted(unknown, key=str)}, which y does not hold: it "
                 f"takes the labels of y, {classes.tolist()}."
             )
-    # A class whose rows all weigh nothing is no class to balance.
-    counted = weight > 0
-    present = np.unique(index[counted])
-    factors = np.zeros(len(classes))
-    if isinstance(class_weight, dict):
         factors[present] = [class_weight.get(q, 1.0) for q in classes[present].tolist()]
     else:
+        labels, weight = classes[index[counted]], weight[counted]
         factors[present] = compute_class_weight(
-            class_weight,
-            classes=classes[present],
-            y=classes[index[counted]],
-            sample_weight=weight[counted],
+            class_weight, classes=classes[present], y=labels, sample_weight=weight
         )
     if not factors[present].max() > 0:
         raise ValueError(

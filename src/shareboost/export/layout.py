@@ -115,9 +115,11 @@ def most_added(step: Step, weights: NDArray[np.float64], low: Any, high: Any) ->
 
 def _rest_table(layout: Layout, low: Any, high: Any) -> NDArray[np.float32]:
     """Return what is left after each check but the last, (checks * k, k), for q less p."""
-    k, every, bounds, stops = layout.intercept.size, layout.checked_every, [], []
+    k, every = layout.intercept.size, layout.checked_every
+    bounds: list[Pairs] = []
+    stops: list[int] = []
     for step in layout.steps:
-        start = sum(map(len, bounds))
+        start = sum(len(added) for added in bounds)
         stops += [start + min(stop, step.n) for stop in range(every, step.n + every, every)]
         # The last class is one without weights: it tells how large the terms are that rounding
         # comes with.
