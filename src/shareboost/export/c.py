@@ -171,14 +171,14 @@ def _header(layout: Layout, notes: list[str]) -> str:
     def filled(step: Step, text: str) -> str:
         """Return a text with the words of a step."""
         scale = f"{step.prefix}_scales[i]"
-        own = {
+        of_step = {
             "prefix": step.prefix,
             "start": starts[step.prefix],
             "n": step.n,
             "scaled": "" if step.scales is None else f" * {scale}",
             "one": "1.0f" if step.scales is None else scale,
         }
-        return Template(Template(text).safe_substitute(step.words)).safe_substitute(words | own)
+        return Template(Template(text).safe_substitute(step.words)).safe_substitute(words | of_step)
 
     calls = [filled(s, code["call_of_search" if s.part.searched else "call"]) for s in steps]
     words["calls"] = "\n".join(calls or [code["unread"]])

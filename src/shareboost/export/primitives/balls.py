@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text import fragments, functions
-from .base import Call, CodeBytes, Form, Pairs, Primitive, Step, Values, beyond_float32, encode
+from .base import CodeBytes, Form, Pairs, Primitive, Step, Values, beyond_float32, encode
 
 if TYPE_CHECKING:
     from ..onnx_model import Nodes
@@ -121,8 +121,8 @@ class Balls(Primitive):
             t = np.clip(np.nan_to_num((root - level) / (3.0 * slope), posinf=1.0), 0.0, 1.0)
         return np.maximum(0.0, (1.0 - t**2) * (slope * t + level))
 
-    def calls(self) -> list[Call]:
-        fields = {
+    def calls(self) -> list[dict[str, Any]]:
+        arguments = {
             "hard": self.hard,
             "starts": self.places[:: self.mean.size + 1],
             "centres": self.centres,
@@ -130,7 +130,7 @@ class Balls(Primitive):
             "mean": self.mean,
             "unit": self.unit,
         }
-        return [Call(self.source("js"), fields)]
+        return [arguments]
 
     def add_scores(self, nodes: Nodes, plan: Plan, x: str) -> Iterator[str]:
         p, k = self.mean.size, plan.intercept.size

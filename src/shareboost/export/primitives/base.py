@@ -48,13 +48,6 @@ class CodeBytes(NamedTuple):
         return max((n for n, q, most in self.folded if q == k and n_columns <= most), default=0)
 
 
-class Call(NamedTuple):
-    """A function of JavaScript that computes values, as its source, and the fields it reads."""
-
-    source: str
-    fields: dict[str, Any]
-
-
 class Form(NamedTuple):
     """What a header in C is asked to be."""
 
@@ -117,9 +110,9 @@ class Primitive(ABC):
         """
         return {}
 
-    def calls(self) -> list[Call]:
-        """Return the functions of JavaScript that write the values to their places."""
-        return [Call(self.source("js"), vars(self))]
+    def calls(self) -> list[dict[str, Any]]:
+        """Return the arguments of each call of the function in JavaScript, by their names there."""
+        return [vars(self)]
 
     @abstractmethod
     def add_scores(self, nodes: Nodes, plan: Plan, x: str) -> Iterator[str]:

@@ -229,6 +229,6 @@ class Products(ColumnValues):
         if plain.any():
             yield from Reads(self.places[plain], self.right[plain]).add_scores(nodes, plan, x)
         if not plain.all():
-            of_two = [indices[~plain] for indices in (self.places, self.left, self.right)]
-            products = replace(self, places=of_two[0], left=of_two[1], right=of_two[2])
-            yield weighted(nodes, plan, products.add_values(nodes, x), products.places)
+            places, left, right = self.places[~plain], self.left[~plain], self.right[~plain]
+            products = replace(self, places=places, left=left, right=right)
+            yield weighted(nodes, plan, products.add_values(nodes, x), places)

@@ -163,8 +163,8 @@ def _box(part: Matches, features: list[int]) -> list[int]:
     """Return the first row and the end of those where any mask matters; so columns."""
     sides = []
     for masks, used in ((part.masks_down, part.down), (part.masks_across, part.across)):
-        ones = [masks[number] for number in np.unique(used[features])]
-        where = np.flatnonzero(np.any([one >= NEGLIGIBLE * one.max() for one in ones], axis=0))
+        matter = [masks[i] >= NEGLIGIBLE * masks[i].max() for i in used[features]]
+        where = np.flatnonzero(np.any(matter, axis=0))
         sides += [int(where[0]), int(where[-1]) + 1]
     return sides
 

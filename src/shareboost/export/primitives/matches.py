@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Call, Form, Primitive, Step, Tables, Values, weighted
+from .base import Form, Primitive, Step, Tables, Values, weighted
 from .lanes import step_of
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ class Matches(Primitive):
         np.add.at(sizes, (self.down, self.across), norms * np.abs(step.decoded).max(axis=1))
         return {"sizes": (sizes.ravel() * rounding).astype(np.float32)}
 
-    def calls(self) -> list[Call]:
-        return [Call(self.source("js"), same._fields()) for same in by_size(self)]
+    def calls(self) -> list[dict[str, Any]]:
+        return [same._arguments() for same in by_size(self)]
 
-    def _fields(self) -> dict[str, Any]:
-        """Return the fields in JavaScript, of templates of one size."""
+    def _arguments(self) -> dict[str, Any]:
+        """Return the arguments for templates of one size."""
         rows, columns, channels = self.templates[0].shape
         return {
             "places": self.places,
