@@ -1,6 +1,6 @@
 import numpy as np
 
-from shareboost.cv_folds import Curve, chosen, cv_results, joined
+from shareboost.cv_folds import Curve, chosen, cv_results
 
 
 def chosen_of_one(scores, choice):
@@ -13,7 +13,7 @@ def curve(scores, owned=0):
 
 
 def test_a_run_that_ended_early_keeps_its_last_score_and_time():
-    results, scores = cv_results([curve([0.5, 0.7]), curve([0.4, 0.6, 0.8, 0.9])])
+    results, scores = cv_results([curve([0.5, 0.7]), curve([0.4, 0.6, 0.8, 0.9])], "auto")
     assert results["n_features"].tolist() == [1, 2, 3, 4]
     assert scores.tolist() == [[0.5, 0.7, 0.7, 0.7], [0.4, 0.6, 0.8, 0.9]]
     assert np.array_equal(results["split0_test_score"], scores[0])
@@ -22,7 +22,7 @@ def test_a_run_that_ended_early_keeps_its_last_score_and_time():
 
 
 def test_the_table_begins_with_the_features_that_are_owned():
-    results, scores = cv_results([curve([0.5, 0.6, 0.7], owned=2)])
+    results, scores = cv_results([curve([0.5, 0.6, 0.7], owned=2)], "auto")
     assert results["n_features"].tolist() == [2, 3]
     assert scores.tolist() == [[0.6, 0.7]]
 
@@ -56,9 +56,9 @@ def test_the_best_of_several_weights_is_chosen_with_the_number_of_features():
     assert chosen(scores, n_features, "one_se") == 4  # the better of both with two features
 
 
-def test_results_of_several_weights_are_one_table():
-    parts = [cv_results([curve([0.5, 0.7])])[0], cv_results([curve([0.4])])[0]]
-    table = joined(parts, ["auto", 0.1])
-    assert table["alpha"].tolist() == ["auto", "auto", 0.1]
-    assert table["n_features"].tolist() == [1, 2, 1]
-    assert table["mean_test_score"].tolist() == [0.5, 0.7, 0.4]
+def test_results_tell_the_weight_of_the_penalty_in_every_row():
+    for alpha in ("auto", 0.1):
+        table, _ = cv_results([curve([0.5, 0.7])], alpha)
+        assert table["alpha"].tolist() == [alpha, alpha]
+        assert table["n_features"].tolist() == [1, 2]
+        assert table["mean_test_score"].tolist() == [0.5, 0.7]

@@ -4,7 +4,8 @@ import pytest
 import scipy.sparse as sp
 
 from shareboost import ShareBoostClassifier
-from shareboost.dataset import GivenSample, given_sample
+from shareboost.backends.input import INPUT
+from shareboost.dataset import GivenSample
 
 
 @pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, sp.csr_array])
@@ -29,10 +30,12 @@ def test_rows_without_weights_all_count_and_stay_without():
 def test_rows_stay_as_given_where_some_can_be_taken():
     checked = ShareBoostClassifier()
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
-    assert given_sample(checked, frame, ["x", "y"], None).X is frame
+    assert INPUT.given_sample(checked, frame, ["x", "y"], None).X is frame
     assert checked.feature_names_in_.tolist() == ["a", "b"]
-    assert isinstance(given_sample(checked, sp.coo_array(frame), [0, 1], None).X, sp.csr_array)
-    sample = given_sample(checked, frame.to_numpy().tolist(), pd.Series([0, 1]), [1, 4])
+    assert isinstance(
+        INPUT.given_sample(checked, sp.coo_array(frame), [0, 1], None).X, sp.csr_array
+    )
+    sample = INPUT.given_sample(checked, frame.to_numpy().tolist(), pd.Series([0, 1]), [1, 4])
     assert np.array_equal(sample.X, frame)
     assert sample.y.tolist() == [0, 1]
     assert sample.weight.tolist() == [1.0, 4.0]
@@ -47,5 +50,5 @@ def test_rows_labels_and_weights_are_checked():
         ((X, [0, 1], [-1, 1]), "sample_weight has negative"),
     ]:
         with pytest.raises(ValueError, match=message):
-            given_sample(ShareBoostClassifier(), *arguments)
-    given_sample(ShareBoostClassifier(pool="stumps"), X * np.nan, [0, 1], None)
+            INPUT.given_sample(ShareBoostClassifier(), *arguments)
+    INPUT.given_sample(ShareBoostClassifier(pool="stumps"), X * np.nan, [0, 1], None)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .algorithm import Run, Stopping
-from .dataset import evaluation_sample
 from .identity import identity_of
+from .inputs import input_of
 from .io.checkpoint import Checkpoint
 from .penalties import PENALTIES
 from .selection.constraints import Constraints, Grouping, Prices, checked_constraints
@@ -31,14 +31,9 @@ HELD_OUT = 0.1
 
 def constraints(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Constraints, Pool]:
     """Return what the user asks of the choice, checked, and the pool to choose from."""
+    grouping, prices = Grouping(clf.groups, clf.group_choice), Prices(clf.costs, clf.budget)
     return checked_constraints(
-        names,
-        pool,
-        clf.n_features,
-        Grouping(clf.groups, clf.group_choice),
-        Prices(clf.costs, clf.budget),
-        clf.include,
-        clf.exclude,
+        names, pool, clf.n_features, grouping, prices, clf.include, clf.exclude
     )
 
 
@@ -60,8 +55,14 @@ def samples(
             f"eval_set and validation_fraction={fraction} both hold rows out: give one of them."
         )
     if eval_set is not None:
-        finite = "allow-nan" if pool.allows_nan else True
-        held_out = evaluation_sample(clf, eval_set, classes, finite, backend)
+        if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
+            entries = f" of {len(eval_set)} entries" if hasattr(eval_set, "__len__") else ""
+            raise ValueError(
+                "eval_set takes one pair (X, y), or (X, y, sample_weight), of held-out rows; it "
+                f"got {type(eval_set).__name__}{entries}."
+            )
+        finite, rows = "allow-nan" if pool.allows_nan else True, input_of(eval_set[0])
+        held_out = rows.evaluation_sample(clf, eval_set, classes, finite, backend)
         backend.check(pool, clf.penalty, held_out.X)
         return sample, held_out
     if fraction is None and clf.n_iter_no_change is None:
@@ -86,17 +87,9 @@ def run(
     """Return the run that lowers a loss on some rows, whose weights are in some unit."""
     penalty = PENALTIES[clf.penalty]() if isinstance(clf.penalty, str) else clf.penalty
     refit = Refit(loss, penalty, clf.alpha, clf.solver, clf.max_iter, weight_unit)
-    stopping = Stopping(
-        np.inf if clf.n_features is None else clf.n_features,
-        clf.tol,
-        clf.refit_tol,
-        np.inf if clf.n_iter_no_change is None else clf.n_iter_no_change,
-    )
-    kind = SwappingRun if clf.swap else Run
-    return kind(
-        rows,
-        refit,
-        stopping,
-        Selector(rows, pricing, clf.rule, clf.shortlist),
-        None if held_out is None else held_out.held_out(rows),
-    )
+    most = np.inf if clf.n_features is None else clf.n_features
+    patience = np.inf if clf.n_iter_no_change is None else clf.n_iter_no_change
+    stopping = Stopping(most, clf.tol, clf.refit_tol, patience)
+    selector = Selector(rows, pricing, clf.rule, clf.shortlist)
+    validation_set = None if held_out is None else held_out.held_out(rows)
+    return (SwappingRun if clf.swap else Run)(rows, refit, stopping, selector, validation_set)

@@ -15,26 +15,19 @@ LEAST_SHARE = 0.5
 
 
 def sharing(path: ModelPath, step: Step) -> NDArray[np.float64]:
-    """Return the weights of a model by feature and class, as in Fig. 5(b) of the paper.
+    """Return the weights of a model by feature and class, (atoms of the step, k), as in Fig. 5(b).
 
     They are those of the scaled columns that the model was trained on, so that features of
     unlike units compare, less their mean over classes, which changes no prediction. A feature
     above zero speaks for a class, one below speaks against it. One of several columns, such as a
     group or a piece, has no single direction: it has the norm of its weights, at least zero.
-
-    Returns
-    -------
-    ndarray of shape (atoms of the step, n_classes)
-        In the order of ``step.atoms``.
     """
     places, _ = path.places(step.atoms)
     W = _by_column(path, step)
     widths = path.features.widths[places]
     starts = np.cumsum(widths) - widths
     norms = np.sqrt(np.add.reduceat(W**2, starts, axis=1)) if len(starts) else W
-    signed = np.where(widths == 1, W[:, starts], norms)
-    found: NDArray[np.float64] = signed.T
-    return found
+    return np.where(widths == 1, W[:, starts], norms).T
 
 
 def importances(path: ModelPath, step: Step, n_columns_in: int) -> NDArray[np.float64]:
@@ -45,9 +38,8 @@ def importances(path: ModelPath, step: Step, n_columns_in: int) -> NDArray[np.fl
     """
     places, _ = path.places(step.atoms)
     shares = path.features.take(places).shares(n_columns_in)
-    found = shares.T @ np.abs(_by_column(path, step)).sum(axis=0)
-    total = found.sum()
-    return found / total if total > 0 else found
+    sizes: NDArray[np.float64] = shares.T @ np.abs(_by_column(path, step)).sum(axis=0)
+    return sizes / sizes.sum() if sizes.any() else sizes
 
 
 def _by_column(path: ModelPath, step: Step) -> NDArray[np.float64]:

@@ -23,9 +23,9 @@ from .cv_folds import (
     chosen,
     curve,
     cv_results,
-    joined,
 )
-from .dataset import GivenSample, given_sample
+from .dataset import GivenSample
+from .inputs import input_of
 from .predictor import Predictor
 from .progress import progress_bars, track
 from .validation import check_weights, encode_labels, jobs
@@ -187,11 +187,12 @@ class ShareBoostCV(Predictor):
         scorer = check_scoring(self, self.scoring or "accuracy")
         jobs(self.n_jobs, X)  # raises for what cannot be
         rows = _checked_rows(clf, X, y, sample_weight)
-        splits = self._checked_splits(rows, groups)
+        splits = checked_splits(self.cv, rows, groups, 2 if self.choice == "one_se" else 1)
         alphas = _alphas(clf.alpha if self.alpha is None else self.alpha)
-        by_alpha = [cv_results(self._curves(clf, alpha, rows, splits, scorer)) for alpha in alphas]
-        table = joined([results for results, _ in by_alpha], alphas)
-        scores = np.concatenate([scores for _, scores in by_alpha], axis=1)
+        curves = [self._curves(clf, alpha, rows, splits, scorer) for alpha in alphas]
+        results, scores_of = zip(*map(cv_results, curves, alphas), strict=True)
+        table = {name: np.concatenate([one[name] for one in results]) for name in results[0]}
+        scores = np.concatenate(scores_of, axis=1)
         place = chosen(scores, table["n_features"], self.choice)
         best, best_alpha = int(table["n_features"][place]), table["alpha"][place]
         chosen_by = {
@@ -206,8 +207,8 @@ class ShareBoostCV(Predictor):
             clf.fit(*rows)
         finally:  # at Ctrl-C too, which leaves the finished rounds
             if hasattr(clf, "weights_"):
-                own = {name: value for name, value in vars(clf).items() if name.endswith("_")}
-                self._set_fitted(own | chosen_by)
+                fitted = {name: value for name, value in vars(clf).items() if name.endswith("_")}
+                self._set_fitted(fitted | chosen_by)
         return self
 
     @property
@@ -223,16 +224,6 @@ class ShareBoostCV(Predictor):
         """Return the classifier that was chosen, or that of ``at(t)``, not fitted."""
         clf, most = self._classifier(), self.best_n_features_
         return clf.set_params(n_features=min(most, clf.n_features or most), alpha=self.best_alpha_)
-
-    def _checked_splits(self, rows: GivenSample, groups: Any) -> list[Split]:
-        """Return the folds, as many as the choice takes at least."""
-        splits = checked_splits(self.cv, rows, groups)
-        if len(splits) < (2 if self.choice == "one_se" else 1):
-            raise ValueError(
-                f"cv has {len(splits)} folds: it takes at least 1, and 2 for the standard error "
-                'of choice="one_se".'
-            )
-        return splits
 
     def _curves(
         self,
@@ -263,9 +254,9 @@ def _alphas(given: Any) -> list[Any]:
 
 
 def _checked_rows(clf: ShareBoostClassifier, X: Any, y: Any, sample_weight: Any) -> GivenSample:
-    """Return the rows, fit for the classifier, whose parameters are checked too."""
+    """Return the rows; raise for rows or parameters that the classifier does not take."""
     clf._validate_params()
-    rows = given_sample(clf, X, y, sample_weight)
+    rows = input_of(X).given_sample(clf, X, y, sample_weight)
     classes, index = encode_labels(rows.y)
     check_weights(rows.weight, rows.y[:, None], clf.class_weight, classes, index)
     return rows

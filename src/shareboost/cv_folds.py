@@ -55,9 +55,8 @@ class FoldClassifier(ShareBoostClassifier):
 
     def _answered(self, asked: str, X: Any) -> Any:
         """Return NumPy's arrays, which scorers read, of rows on a device or a cluster too."""
-        if self._known_scores(X) is None:
-            return on_host(super()._answered(asked, X))
-        return on_host(ANSWERS[asked](self, X))
+        known = self._known_scores(X) is not None
+        return on_host(ANSWERS[asked](self, X) if known else super()._answered(asked, X))
 
     def _scores(self, X: Any) -> Any:
         known = self._known_scores(X)
@@ -74,7 +73,7 @@ class FoldClassifier(ShareBoostClassifier):
         return scores if X is rows and self.path_ is path else None
 
 
-def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
+def checked_splits(cv: Any, rows: GivenSample, groups: Any, least: int = 1) -> list[Split]:
     """Return the folds of the rows, fit to train on and to score; groups are those of rows."""
     n = len(rows.y)
     groups = on_host(groups)
@@ -87,13 +86,18 @@ def checked_splits(cv: Any, rows: GivenSample, groups: Any) -> list[Split]:
         splitter = check_cv(cv, rows.y, classifier=True)
         # A frame of Dask would be computed for its length.
         X = rows.X if isinstance(rows.X.shape[0], Integral) else np.empty((n, 0))
-        found = list(splitter.split(X, rows.y, groups))
+        splits = list(splitter.split(X, rows.y, groups))
     except (TypeError, ValueError) as error:
         hint = ""
         if groups is None and "groups" in str(error):
             hint = " Give fit those of the rows; the estimator's groups are those of columns."
         raise ValueError(f"cv cannot split the {n} rows: {error}{hint}") from error
-    return [_checked_split(split, place, rows) for place, split in enumerate(found)]
+    if len(splits) < least:
+        raise ValueError(
+            f"cv has {len(splits)} folds: it takes at least 1, and 2 for the standard error of "
+            'choice="one_se".'
+        )
+    return [_checked_split(split, place, rows) for place, split in enumerate(splits)]
 
 
 def curve(clf: FoldClassifier, rows: GivenSample, split: Split, scorer: Scorer) -> Curve:
@@ -148,7 +152,6 @@ def _score(scorer: Scorer, clf: FoldClassifier, rows: GivenSample) -> float:
 
 
 def _takes_weights(scorer: Scorer) -> bool:
-    """Return whether the scorer has an argument ``sample_weight``."""
     if hasattr(scorer, "_accept_sample_weight"):  # those of scikit-learn look at their metric
         return bool(scorer._accept_sample_weight())
     return "sample_weight" in signature(scorer).parameters
@@ -166,8 +169,10 @@ class Curve(NamedTuple):
     owned: int  # how many of them were asked for
 
 
-def cv_results(curves: list[Curve]) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64]]:
-    """Return ``cv_results_`` and the scores, (n_splits, numbers of features)."""
+def cv_results(
+    curves: list[Curve], alpha: Any
+) -> tuple[dict[str, NDArray[Any]], NDArray[np.float64]]:
+    """Return ``cv_results_`` of one alpha and the scores, (n_splits, numbers of features)."""
     first = max(1, *(curve.owned for curve in curves))
     last = max(first, *(curve.scores.size for curve in curves))
     n_features = np.arange(first, last + 1)
@@ -176,6 +181,7 @@ def cv_results(curves: list[Curve]) -> tuple[dict[str, NDArray[Any]], NDArray[np
     scores = np.array([curve.scores[at] for curve, at in zip(curves, places, strict=True)])
     seconds = [curve.seconds[at] for curve, at in zip(curves, places, strict=True)]
     results = {
+        "alpha": np.full(n_features.size, alpha, dtype=object),
         "n_features": n_features,
         "mean_test_score": scores.mean(axis=0),
         "std_test_score": scores.std(axis=0),
@@ -183,13 +189,6 @@ def cv_results(curves: list[Curve]) -> tuple[dict[str, NDArray[Any]], NDArray[np
         "mean_fit_time": np.mean(seconds, axis=0),
     }
     return results, scores
-
-
-def joined(results: list[dict[str, NDArray[Any]]], alphas: list[Any]) -> dict[str, NDArray[Any]]:
-    """Return the results with all weights of the penalty as one table, with a column "alpha"."""
-    table = {name: np.concatenate([one[name] for one in results]) for name in results[0]}
-    sizes = [one["n_features"].size for one in results]
-    return {"alpha": np.repeat(np.array(alphas, dtype=object), sizes), **table}
 
 
 def chosen(scores: NDArray[np.float64], n_features: NDArray[np.intp], choice: str) -> int:

@@ -15,9 +15,7 @@ from .arrays import dense, to_float64
 from .identity import digest
 from .inputs import input_of, on_host, rows_of
 from .rows import Chosen, Rows
-from .validation import (
-    checked_weights,
-)
+from .validation import checked_weights
 
 if TYPE_CHECKING:
     from .arrays import Array
@@ -34,14 +32,14 @@ class Sample(NamedTuple):
     X: Any
     y: Labels
     weight: NDArray[np.float64]
-    own: NDArray[np.float64] | None = None  # weights without those of classes, where others
+    sample_weight: NDArray[np.float64] | None = None  # without weights of classes, if different
     weight_unit: float = 1.0  # what a weight of 1 stands for
 
     def take(self, rows: NDArray[np.intp]) -> Sample:
         """Return some of the rows."""
-        own = None if self.own is None else self.own[rows]
+        given = None if self.sample_weight is None else self.sample_weight[rows]
         X, y, weight = rows_of(self.X, rows), self.y[rows], self.weight[rows]
-        return Sample(X, y, weight, own, self.weight_unit)
+        return Sample(X, y, weight, given, self.weight_unit)
 
     @property
     def n_rows(self) -> int:
@@ -55,16 +53,15 @@ class Sample(NamedTuple):
 
     def release(self) -> None:
         """Let go of what is held elsewhere: nothing."""
-        return
 
     def split(self, fraction: float, random_state: Any) -> tuple[Sample, Sample]:
         """Return the rows to train on and that fraction of every class, held out.
 
-        These have their own weights, without those of their classes, which are for training.
+        These have no weights of their classes, which are for training.
         """
         train, held_out = held_out_rows(self.y, fraction, random_state)
-        own = self if self.own is None else self._replace(weight=self.own)
-        return self.take(train), own.take(held_out)
+        given = self.weight if self.sample_weight is None else self.sample_weight
+        return self.take(train), self._replace(weight=given).take(held_out)
 
     def fitted(self, pool: Pool, backend: Backend, centred: bool) -> Sample:
         """Fit the pool to the rows; return them where the backend has them."""
@@ -127,14 +124,6 @@ def checked_sample(
     return input_of(X).sample(checked, X, y, sample_weight, allows_nan)
 
 
-def given_sample(checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
-    """Return the rows, X as given where rows can be taken from it, and checked.
-
-    The estimator ``checked`` learns the number and names of columns.
-    """
-    return input_of(X).given_sample(checked, X, y, sample_weight)
-
-
 def held_out_rows(
     y: NDArray[Any], fraction: float, random_state: Any
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -149,19 +138,6 @@ def held_out_rows(
             f"positive weight: {error}"
         ) from None
     return np.sort(train), np.sort(held_out)
-
-
-def evaluation_sample(
-    checked: Any, eval_set: Any, classes: NDArray[Any], finite: Any, backend: Backend
-) -> Any:
-    """Return ``eval_set``, (X, y) or (X, y, sample_weight), checked against the training data."""
-    if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
-        raise ValueError(
-            "eval_set takes one pair (X, y), or (X, y, sample_weight), of held-out rows; it got "
-            f"{type(eval_set).__name__}"
-            + (f" of {len(eval_set)} entries." if hasattr(eval_set, "__len__") else ".")
-        )
-    return input_of(eval_set[0]).evaluation_sample(checked, eval_set, classes, finite, backend)
 
 
 def row_values(
@@ -187,8 +163,7 @@ class ValidationSet:
     def __init__(
         self, X: Any, y: Labels, weight: NDArray[np.float64], pool: Pool, backend: Backend
     ):
-        self.backend = backend
-        self.pool = pool
+        self.backend, self.pool = backend, pool
         self.X = backend.rows(X)
         self.y = backend.asarray(y)
         self.weight = backend.asarray(weight)

@@ -67,15 +67,14 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
             Where the features are no columns of X or groups of them. ``weights_`` has the
             weights of any features.
         """
-        model = self._model()
-        columns = model.features.input_columns
+        columns = self._model().features.input_columns
         if columns is None:
             raise AttributeError(
                 f"coef_ is only available when the features of a {type(self).__name__} are columns "
                 "of X or groups of them: weights_ has the weights of any features."
             )
         coef = np.zeros((self.n_features_in_, self.classes_.size))
-        np.add.at(coef, columns, model.weights.T)  # several pools may have chosen one column
+        np.add.at(coef, columns, self.weights_.T)  # several pools may have chosen one column
         return _as_decision(coef.T)
 
     @property
@@ -181,8 +180,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
         if not has_other_names(self, X):
             return features, self._check_rows(X)
         columns = columns_kept(features, self.n_features_in_)
-        own = columns_by_name(self, X, columns)
-        rows = self._of_columns(columns)._check_rows(own)
+        rows = self._of_columns(columns)._check_rows(columns_by_name(self, X, columns))
         return features.renumbered(places_among(columns, self.n_features_in_)), rows
 
     def _read_model(self, X: Any) -> tuple[Model, Any]:
@@ -204,7 +202,4 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
 
 def _as_decision(of_classes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return what makes the decision function of what makes the scores, a class a row."""
-    if len(of_classes) != 2:
-        return of_classes
-    difference: NDArray[np.float64] = of_classes[1:] - of_classes[:1]
-    return difference
+    return of_classes[1:] - of_classes[:1] if len(of_classes) == 2 else of_classes

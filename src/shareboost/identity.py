@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from numbers import Integral, Real
 from pickle import PicklingError
@@ -58,8 +59,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, (list, tuple)):
-        items = map(_plain, value)
-        return [*items] if isinstance(value, list) else tuple(items)
+        items = [_plain(item) for item in value]
+        return items if isinstance(value, list) else tuple(items)
     if isinstance(value, dict):
         return {_plain(key): _plain(item) for key, item in value.items()}
     return value
@@ -89,10 +90,8 @@ class Digests(Mapping[str, str]):
     def _digests(self) -> dict[str, str]:
         digests = {}
         for name, value in self._values.items():
-            try:
+            with suppress(TypeError):
                 digests[name] = digest(value, name)
-            except TypeError:
-                continue
         return digests
 
     def __getitem__(self, name: str) -> str:
@@ -109,12 +108,7 @@ class Digests(Mapping[str, str]):
 
 
 def identity_of(
-    estimator: Any,
-    sample: Any,
-    held_out: Any,
-    drawn: bool,
-    n_classes: int,
-    backend: Backend,
+    estimator: Any, sample: Any, held_out: Any, drawn: bool, n_classes: int, backend: Backend
 ) -> dict[str, str]:
     """Return the digest of the data and of every parameter that matters, by name.
 

@@ -32,10 +32,10 @@ class Model:
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the score of every class for every row of X, (rows, k)."""
-        found = np.empty((X.shape[0], self.intercept.size))
-        for rows, scores in self._scored(X):
-            found[rows] = scores.T
-        return found
+        scores = np.empty((X.shape[0], self.intercept.size))
+        for rows, by_class in self._scored(X):
+            scores[rows] = by_class.T
+        return scores
 
     def best(self, X: Any) -> NDArray[np.intp]:
         """Return the place of the highest score of every row of X, the first of equals, (rows,).
@@ -164,11 +164,11 @@ class ModelPath(ABC):
         once is not among them.
         """
         known: set[int] = set()
-        found = []
+        arrivals = []
         for step in self:
-            found.append(tuple(atom for atom in step.atoms if atom not in known))
+            arrivals.append(tuple(atom for atom in step.atoms if atom not in known))
             known.update(step.atoms)
-        return found
+        return arrivals
 
     def at(self, t: int) -> Model:
         """Return the model of ``t`` atoms; where there is none, the last of fewer."""
@@ -199,15 +199,14 @@ class ModelPath(ABC):
 
     def names(self, atoms: Iterable[int]) -> list[str]:
         """Return the name of each atom; of one that no model uses its number, of none nothing."""
-        known = {-1: ""} | dict(
-            zip(self.features.ids.tolist(), self.features.atom_names(self.input_names), strict=True)
-        )
+        names = self.features.atom_names(self.input_names)
+        known = {-1: ""} | dict(zip(self.features.ids.tolist(), names, strict=True))
         return [known.get(atom, str(atom)) for atom in atoms]
 
     def _used_by(self, steps: Iterable[Step]) -> dict[str, Any]:
         """Return the features that some steps use, their centres and scales, by field."""
-        used = {atom for step in steps for atom in step.atoms}
-        places = np.flatnonzero(np.isin(self.features.ids, list(used)))
+        used = [atom for step in steps for atom in step.atoms]
+        places = np.flatnonzero(np.isin(self.features.ids, used))
         columns = self._columns(places)
         return {
             "features": self.features.take(places),

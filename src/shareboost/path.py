@@ -116,7 +116,7 @@ class Path(ModelPath):
     @property
     def selected(self) -> NDArray[np.intp]:
         """Atoms of the last round, in the order they were chosen."""
-        return np.array(self.step(len(self)).atoms, dtype=np.intp)
+        return np.array(self.last.atoms, dtype=np.intp)
 
     @property
     def costs(self) -> NDArray[np.float64]:
@@ -164,16 +164,16 @@ class Path(ModelPath):
         self._check(t)
         if t == len(self):
             return self
-        return replace(self._open(t), stop_reason=StopReason.N_FEATURES)
+        return replace(self, **self._first(t), stop_reason=StopReason.N_FEATURES)
 
     def reopen(self) -> None:
         """Forget how the run ended, so that it can go on from its last round."""
-        self.__dict__.update(self._open(len(self)).__dict__)
+        self.__dict__.update(self._first(len(self)), stop_reason=None)
 
-    def _open(self, t: int) -> Path:
-        """Return the path of a run that is under way after ``t`` rounds."""
+    def _first(self, t: int) -> dict[str, Any]:
+        """Return the fields of a path of ``t`` rounds."""
         rounds = self.rounds[:t]
-        return replace(self, **self._used_by(rounds), rounds=rounds, finish=None, stop_reason=None)
+        return self._used_by(rounds) | {"rounds": rounds, "finish": None}
 
     def step(self, t: int) -> Round:
         """Return the round that left t atoms, in its finished form; 0 is the start."""
@@ -240,14 +240,9 @@ class PathOfOne(Path):
 
     def __repr__(self) -> str:
         return (
-            f"<Path of one model, {self.best} features, loss {self.only.loss:.4g}: "
+            f"<Path of one model, {self.best} features, loss {self.last.loss:.4g}: "
             f"{self.stop_reason or 'under way'}>"
         )
-
-    @property
-    def only(self) -> Round:
-        """The one round that there is."""
-        return self.rounds[0]
 
     def weights(
         self, step: Step, columns: NDArray[np.intp]
@@ -258,22 +253,17 @@ class PathOfOne(Path):
     @property
     def best(self) -> int:
         """The number of features."""
-        return len(self.only.atoms)
+        return len(self.last.atoms)
 
     @property
     def n_iter(self) -> int:
         """Iterations of the refits of the run."""
         return self.iterations
 
-    @property
-    def selected(self) -> NDArray[np.intp]:
-        """The atoms, in the order they were chosen."""
-        return np.array(self.only.atoms, dtype=np.intp)
-
     def step(self, t: int) -> Round:
         """Return the one round, of t atoms."""
         self._check(t)
-        return self.only
+        return self.last
 
     def first(self, t: int) -> PathOfOne:
         """Return this path, which ends with t atoms."""

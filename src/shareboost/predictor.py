@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from .model import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
 from .path import alone
 from .pools import Columns, GroupFeatures, Groups, WithPool, known_pool, takes_nan
+
+# Parameters that name columns of X, or have an item for each.
+OF_COLUMNS = ("groups", "costs", "include", "exclude")
 
 
 class Predictor(ClassifierMixin, FeatureSelector, WithPool):
@@ -107,8 +110,9 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         feature  petal length (cm)  petal width (cm)
         0                      5.3               1.5
         """
-        found = self._answered("explain", X)
-        return labelled(found, X, self.classes_, partial(self.path_.names, self.selected_))
+        contributions = self._answered("explain", X)
+        names = partial(self.path_.names, self.selected_)
+        return labelled(contributions, X, self.classes_, names)
 
     def transform(self, X: Any) -> Any:
         """Return the columns of the chosen features.
@@ -169,9 +173,31 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         is: one with labels of columns, such as ``Groups``, cannot be fitted to fewer columns.
         Pieces and templates read all columns.
         """
-        from .predictor import reduced
-
-        return reduced(self)
+        check_is_fitted(self)
+        path = alone(self)
+        columns = columns_kept(path.features, self.n_features_in_)
+        features = path.features.renumbered(places_among(columns, self.n_features_in_))
+        new_ids = dict(zip(path.features.ids.tolist(), features.ids.tolist(), strict=True))
+        atoms = tuple(features.ids.tolist())
+        only = replace(path.last, atom=new_ids.get(path.last.atom, -1), atoms=atoms, swaps=())
+        smaller = self._of_columns(columns)
+        known = smaller.get_params(deep=False)
+        changes: dict[str, Any] = {name: None for name in OF_COLUMNS if name in known}
+        if known.get("estimator") is not None:
+            changes["estimator"] = clone(known["estimator"]).set_params(**dict.fromkeys(OF_COLUMNS))
+        smaller.set_params(**changes)
+        if isinstance(features, GroupFeatures) and hasattr(self, "groups_"):
+            smaller.groups_ = self.groups_[np.sort(self.selected_)]
+        names = getattr(smaller, "feature_names_in_", None)
+        path = replace(
+            path,
+            features=features,
+            start=only,
+            rounds=[only],
+            input_names=NumberedNames(columns.size) if names is None else tuple(names),
+        )
+        smaller.__dict__.update(fitted_attributes(smaller, self.classes_, path, only))
+        return smaller
 
     def save(
         self, path: str | os.PathLike[str], *, overwrite: bool = False, whole_path: bool = True
@@ -205,13 +231,9 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
         tags.input_tags.sparse = not on_device or isinstance(
             known_pool(self.pool), (Columns, Groups)
         )
-        tags.input_tags.allow_nan = self._takes_nan()
+        tags.input_tags.allow_nan = takes_nan(self.pool)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-    def _takes_nan(self) -> bool:
-        """Return whether X may hold NaN."""
-        return takes_nan(self.pool)
 
     @property
     def _sigmoid_slope(self) -> float | None:
@@ -238,21 +260,17 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
                     "too small or too large. Divide the columns of X by their largest magnitudes "
                     "first."
                 )
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.pop("levels_in_", None)
-        self.__dict__.pop("cluster_", None)
+        for name in ("feature_names_in_", "levels_in_", "cluster_"):
+            self.__dict__.pop(name, None)
         self.__dict__.update(attributes)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of every class for every row, checked, (n_samples, n_classes).
-
-        Of a device's array they are a tensor there; so are those of every row and round.
-        """
+        """Return the score of every class for every row, checked, on X's device, (rows, k)."""
         model, rows = self._read_model(X)
         return backend_of(rows).scores(model, rows)
 
     def _best(self, X: Any) -> Any:
-        """Return the place of the highest score of every row, checked, (n_samples,)."""
+        """Return the index of the highest score of every row, checked, (rows,)."""
         model, rows = self._read_model(X)
         return backend_of(rows).best(model, rows)
 
@@ -276,8 +294,8 @@ class Predictor(ClassifierMixin, FeatureSelector, WithPool):
     def _staged_weights(self) -> Iterator[StepWeights]:
         """Yield the weights of every model of the path, by the columns of all atoms."""
         for step in self.path_:
-            _, own = self.path_.places(step.atoms)
-            yield StepWeights(own, *self.path_.weights(step, own))
+            _, columns = self.path_.places(step.atoms)
+            yield StepWeights(columns, *self.path_.weights(step, columns))
 
     def _answered(self, asked: str, X: Any) -> Any:
         """Return one of ``ANSWERS`` to rows of X, in arrays of their kind."""
@@ -295,38 +313,3 @@ ANSWERS: dict[str, Callable[[Predictor, Any], Any]] = {
     "transform": Predictor._transformed,
     "staged-columns": Predictor._path_columns,
 }
-
-
-# Parameters that name columns of X, or have an item for each.
-OF_COLUMNS = ("groups", "costs", "include", "exclude")
-
-Classifier = TypeVar("Classifier", bound="Predictor")
-
-
-def reduced(clf: Classifier) -> Classifier:
-    """Return the same classifier for rows that have the columns it reads alone, in their order."""
-    check_is_fitted(clf)
-    path = alone(clf)
-    columns = columns_kept(path.features, clf.n_features_in_)
-    features = path.features.renumbered(places_among(columns, clf.n_features_in_))
-    new_ids = dict(zip(path.features.ids.tolist(), features.ids.tolist(), strict=True))
-    atoms = tuple(features.ids.tolist())
-    only = replace(path.only, atom=new_ids.get(path.only.atom, -1), atoms=atoms, swaps=())
-    smaller = clf._of_columns(columns)
-    known = smaller.get_params(deep=False)
-    changes = {name: None for name in OF_COLUMNS if name in known}
-    if known.get("estimator") is not None:
-        changes["estimator"] = clone(known["estimator"]).set_params(**dict.fromkeys(OF_COLUMNS))
-    smaller.set_params(**changes)
-    if isinstance(features, GroupFeatures) and hasattr(clf, "groups_"):
-        smaller.groups_ = clf.groups_[np.sort(clf.selected_)]
-    names = getattr(smaller, "feature_names_in_", None)
-    path = replace(
-        path,
-        features=features,
-        start=only,
-        rounds=[only],
-        input_names=NumberedNames(columns.size) if names is None else tuple(names),
-    )
-    smaller.__dict__.update(fitted_attributes(smaller, clf.classes_, path, only))
-    return smaller

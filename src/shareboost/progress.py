@@ -67,35 +67,40 @@ def _new_bars() -> Progress:
 
 def track(items: Iterable[Item], what: str, total: int) -> Iterator[Item]:
     """Yield the items; a bar, where bars are shown, counts them up to ``total``."""
-    progress = _shown.get()
-    if progress is None:
-        yield from items
-        return
-    task = progress.add_task(what, total=total, note="")
+    bar = _Bar(what, total)
     for item in items:
         yield item
-        progress.update(task, advance=1)
+        bar.update(advance=1)
+
+
+class _Bar:
+    """A bar where bars are shown, and nothing elsewhere."""
+
+    def __init__(self, what: str, total: int | None, done: int = 0, note: str = ""):
+        self._progress = _shown.get()
+        if self._progress is not None:
+            self._task = self._progress.add_task(what, total=total, completed=done, note=note)
+
+    def update(self, **changes: Any) -> None:
+        if self._progress is not None:
+            self._progress.update(self._task, **changes)
 
 
 class BytesBar:
-    """The bar of a file that is read, where bars are shown; ``size`` None where unknown."""
+    """The bar of a file that is read; ``size`` None where unknown."""
 
     def __init__(self, what: str, size: int | None):
-        self._progress = _shown.get()
         self._megabytes = None if size is None else _megabytes(size)
-        if self._progress is not None:
-            self._task = self._progress.add_task(what, total=self._megabytes, note="MB")
+        self._bar = _Bar(what, self._megabytes, note="MB")
 
     def at(self, n_bytes: int) -> None:
         """Show that so many bytes have been read."""
-        if self._progress is not None:
-            self._progress.update(self._task, completed=_megabytes(n_bytes))
+        self._bar.update(completed=_megabytes(n_bytes))
 
     def end(self, n_bytes: int) -> None:
         """Fill the bar."""
-        if self._progress is not None:
-            total = self._megabytes or _megabytes(n_bytes)
-            self._progress.update(self._task, completed=total, total=total)
+        total = self._megabytes or _megabytes(n_bytes)
+        self._bar.update(completed=total, total=total)
 
 
 def _megabytes(n_bytes: int) -> int:
@@ -103,43 +108,29 @@ def _megabytes(n_bytes: int) -> int:
 
 
 class RoundsBar:
-    """The bar of a run's rounds, where bars are shown; ``refit`` tells where, if not here."""
+    """The bar of a run's rounds; ``refit`` tells where, if not here."""
 
     def __init__(self, n_rounds: int | None, done: int, refit: str = ""):
-        self._progress = _shown.get()
         self._n_rounds = n_rounds
-        if self._progress is not None:
-            what = f"rounds, refit {refit}" if refit else "rounds"
-            self._task = self._progress.add_task(what, total=n_rounds, completed=done, note="")
+        self._bar = _Bar(f"rounds, refit {refit}" if refit else "rounds", n_rounds, done)
 
     def advance(self, step: Step) -> None:
-        """Count a round."""
-        if self._progress is not None:
-            self._progress.update(self._task, advance=1, note=_note(step))
+        """Count a round, and show its loss and, where rows were held out, their error."""
+        validation = getattr(step, "validation", math.nan)
+        held_out = "" if math.isnan(validation) else f", held-out error {1 - validation:.2%}"
+        self._bar.update(advance=1, note=f"loss {step.loss:.4f}{held_out}")
 
     def end(self, n_rounds: int, loss: float, why: str | None) -> None:
         """Fill the bar and say why, where the rounds did not end when they were to."""
-        if self._progress is not None and n_rounds != self._n_rounds:
-            self._progress.update(self._task, total=n_rounds, note=f"loss {loss:.4f}, {why}")
-
-
-def _note(step: Step) -> str:
-    """Return what a bar tells of a round: its loss and, where rows were held out, their error."""
-    validation = getattr(step, "validation", math.nan)
-    held_out = "" if math.isnan(validation) else f", held-out error {1 - validation:.2%}"
-    return f"loss {step.loss:.4f}{held_out}"
+        if n_rounds != self._n_rounds:
+            self._bar.update(total=n_rounds, note=f"loss {loss:.4f}, {why}")
 
 
 class FitCallbacks:
     """Tells the callbacks set on an estimator what its fit is doing."""
 
     def __init__(
-        self,
-        estimator: CallbackSupportMixin,
-        n_rounds: int,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
+        self, estimator: CallbackSupportMixin, n_rounds: int, X: Any, y: Any, sample_weight: Any
     ):
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self._arguments = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}

@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    _num_samples,
-    check_array,
-    validate_data,
-)
+from sklearn.utils.validation import _check_sample_weight, _num_samples, check_array, validate_data
 
 from .inputs import input_of
 
@@ -44,12 +39,12 @@ def check_data(
     """Return X and y as arrays; the estimator learns the number and names of columns."""
     finite = "allow-nan" if allows_nan else True
     _check_indices(X)
-    check_frame(X)
+    _check_frame(X)
     try:
         data, labels = validate_data(
             estimator, X, y, accept_sparse=SPARSE, ensure_all_finite=finite
         )
-        return as_numbers(data, finite), labels
+        return _as_numbers(data, finite), labels
     except ValueError as error:
         raise in_our_words(error) from None
 
@@ -97,7 +92,7 @@ def in_our_words(error: ValueError) -> ValueError:
     return ValueError(f"X is not valid: {text}")
 
 
-def check_frame(X: Any) -> None:
+def _check_frame(X: Any) -> None:
     """Raise for a frame of pandas or polars with a column that does not hold numbers."""
     if not hasattr(X, "columns") or not hasattr(X, "dtypes"):
         return
@@ -123,10 +118,8 @@ def _is_numeric(dtype: Any, column: Callable[[], Any]) -> bool:
 
 
 def _is_number_or_gap(value: Any) -> bool:
-    if isinstance(value, (str, bytes)):
-        return False
-    if _kind(value) in ("missing", "number"):
-        return True
+    if (kind := _kind(value)) != "other":
+        return kind != "text"
     try:
         float(value)
     except (TypeError, ValueError):
@@ -134,7 +127,7 @@ def _is_number_or_gap(value: Any) -> bool:
     return True
 
 
-def as_numbers(data: Any, finite: Any) -> Any:
+def _as_numbers(data: Any, finite: Any) -> Any:
     """Return rows that scikit-learn has checked in a type that is computed with.
 
     That is float64 for decimals and for long doubles. Of these, values beyond float64 are refused.
@@ -145,25 +138,25 @@ def as_numbers(data: Any, finite: Any) -> Any:
     if kind not in "fO":
         raise ValueError(f"X has the type {data.dtype}: it takes numbers and booleans.")
     with np.errstate(over="ignore", under="ignore"):
-        found = data.astype(np.float64)
+        numbers = data.astype(np.float64)
     if kind == "O":
-        return check_array(found, accept_sparse=SPARSE, ensure_all_finite=finite, input_name="X")
-    before, after = (part.data if hasattr(part, "tocsr") else part for part in (data, found))
+        return check_array(numbers, accept_sparse=SPARSE, ensure_all_finite=finite, input_name="X")
+    before, after = (part.data if sp.issparse(part) else part for part in (data, numbers))
     size = "large" if np.isinf(after).any() else "small"
     if size == "large" or (before.any() and not after.any()):
         raise FloatingPointError(
             f"X has values of type {data.dtype} that are too {size} for float64. Divide the "
             "columns of X by their largest magnitudes first."
         )
-    return found
+    return numbers
 
 
 def check_rows(estimator: Any, X: Any, finite: Any) -> Any:
     """Return rows for an estimator that knows the number and names of its columns."""
     _check_indices(X)
-    check_frame(X)
+    _check_frame(X)
     data = validate_data(estimator, X, accept_sparse=SPARSE, reset=False, ensure_all_finite=finite)
-    return as_numbers(data, finite)
+    return _as_numbers(data, finite)
 
 
 def check_labels_of_one_type(y: Any) -> None:
@@ -172,7 +165,8 @@ def check_labels_of_one_type(y: Any) -> None:
     look = isinstance(y, (list, tuple)) or dtype == np.dtype(object)
     labels = list(y) if look else []
     types = set(map(type, labels))
-    if getattr(dtype, "kind", "") == "c" or any(map(_is_complex, types)):
+    is_complex = [issubclass(one, Complex) and not issubclass(one, Real) for one in types]
+    if getattr(dtype, "kind", "") == "c" or any(is_complex):
         raise ValueError(
             "Complex data not supported in y: it takes real numbers, text or booleans."
         )
@@ -186,10 +180,6 @@ def check_labels_of_one_type(y: Any) -> None:
             f"y mixes text and numbers, {kinds['text']!r} and {kinds['number']!r} among them: it "
             "takes labels that are all text or all numbers."
         )
-
-
-def _is_complex(kind: type) -> bool:
-    return issubclass(kind, Complex) and not issubclass(kind, Real)
 
 
 def _kind(label: Any) -> str:
@@ -236,14 +226,16 @@ def check_weights(
     largest that float32 cannot hold it has no say in any sum and becomes zero. At least two
     classes must have some weight.
     """
-    weight = sample_weights(sample_weight, X)
+    weight = checked_weights(sample_weight, X)
+    unit = float(weight.max())
+    weight = weight / unit
     if class_weight is not None:
         weight = weight * class_weights(class_weight, classes, index, weight)[index]
     top = float(weight.max())
     weight = weight / top
     weight[weight < np.finfo(np.float32).tiny] = 0.0
     check_weighted_classes(classes, np.unique(index[weight > 0]))
-    return weight, top * float(checked_weights(sample_weight, X).max())
+    return weight, top * unit
 
 
 def check_weighted_classes(classes: NDArray[Any], weighted: NDArray[np.intp]) -> None:
@@ -290,7 +282,10 @@ def class_weights(
     index: Labels,
     weight: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return the weight of every class."""
+    """Return the weight of every class; 0 of one whose rows all weigh nothing."""
+    counted = weight > 0
+    present = np.unique(index[counted])
+    factors = np.zeros(len(classes))
     if isinstance(class_weight, dict):
         for label, value in class_weight.items():
             if not is_number(value) or not 0 <= value < math.inf:
@@ -304,20 +299,13 @@ def class_weights(
                 f"class_weight names {sorted(unknown, key=str)}, which y does not hold: it "
                 f"takes the labels of y, {classes.tolist()}."
             )
-    # A class whose rows all weigh nothing is no class to balance.
-    counted = weight > 0
-    present = np.unique(index[counted])
-    factors = np.zeros(len(classes))
-    if isinstance(class_weight, dict):
         factors[present] = [class_weight.get(q, 1.0) for q in classes[present].tolist()]
     else:
+        labels, weight = classes[index[counted]], weight[counted]
         factors[present] = compute_class_weight(
-            class_weight,
-            classes=classes[present],
-            y=classes[index[counted]],
-            sample_weight=weight[counted],
+            class_weight, classes=classes[present], y=labels, sample_weight=weight
         )
-    if not factors[index[weight > 0]].max() > 0:
+    if not factors[present].max() > 0:
         raise ValueError(
             f"class_weight={class_weight!r} is zero for every row of positive weight: at least "
             "one class must have a positive weight."
@@ -328,10 +316,7 @@ def class_weights(
 def at_least(argument: str, value: Any, lowest: int, owner: str = "") -> int:
     """Return the value if it is an integer of at least the lowest."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < lowest:
-        raise ValueError(
-            f"{argument}={value!r} is not valid{_for(owner)}: it takes an integer of at least "
-            f"{lowest}."
-        )
+        raise _not_valid(argument, value, owner, f"an integer of at least {lowest}")
     return int(value)
 
 
@@ -339,29 +324,27 @@ def from_zero(argument: str, value: Any, below: float = math.inf, owner: str = "
     """Return the value if it is a number from 0 to below the given one."""
     if not is_number(value) or not 0 <= value < below:
         limit = "" if below == math.inf else f" below {below:g}"
-        raise ValueError(
-            f"{argument}={value!r} is not valid{_for(owner)}: it takes a finite, non-negative "
-            f"number{limit}."
-        )
+        raise _not_valid(argument, value, owner, f"a finite, non-negative number{limit}")
     return float(value)
 
 
 def positive(argument: str, value: Any, owner: str = "") -> float:
     """Return the value if it is a finite number above 0."""
     if not is_number(value) or not 0 < value < math.inf:
-        raise ValueError(
-            f"{argument}={value!r} is not valid{_for(owner)}: it takes a finite number above 0."
-        )
+        raise _not_valid(argument, value, owner, "a finite number above 0")
     return float(value)
 
 
 def one_of(argument: str, value: Any, known: Collection[str], owner: str = "") -> str:
     """Return the value if it is among the known ones."""
     if not isinstance(value, str) or value not in known:
-        raise ValueError(
-            f"{argument}={value!r} is not valid{_for(owner)}: it takes one of {tuple(known)}."
-        )
+        raise _not_valid(argument, value, owner, f"one of {tuple(known)}")
     return str(value)
+
+
+def _not_valid(argument: str, value: Any, owner: str, takes: str) -> ValueError:
+    owner = f" for {owner}" if owner else ""
+    return ValueError(f"{argument}={value!r} is not valid{owner}: it takes {takes}.")
 
 
 def jobs(n_jobs: int | None, X: Any) -> int | None:
@@ -402,7 +385,3 @@ def image_shape_of_rows(n_columns: int, image_shape: Any, rows: str) -> tuple[in
         )
     height, width, *channels = map(int, image_shape)
     return height, width, (channels[0] if channels else 1)
-
-
-def _for(owner: str) -> str:
-    return f" for {owner}" if owner else ""

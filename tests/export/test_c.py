@@ -70,6 +70,23 @@ def test_rows_a_millionth_from_the_edge_of_a_ball_are_in_it_or_out_of_it(fitted_
 
 
 @needs_gcc
+@pytest.mark.parametrize("weights", ["float32", "int16"])
+def test_hinges_far_from_their_thresholds_are_read_less_their_centre(weights, tmp_path):
+    """The first rows put thresholds below all others, which are far above them then."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(2000, 4)).astype(np.float32)
+    X[:3, 0] -= 5000.0
+    clf = ShareBoostClassifier(9, pool="hinges", include=range(6))
+    clf.fit(X, np.where(rng.random(2000) < 0.2, 2, X[:, 0] > 1))
+    assert plan_of(clf).offsets.any()
+    (header,) = compiled(tmp_path, (clf, {"weights": weights}))
+    layout = layout_of(plan_of(clf), Form("shareboost", weights, "float32"))
+    assert_near(header.scores(X), layout.scores(X))
+    if weights == "float32":
+        assert_near(header.scores(X), clf.decision_function(X))
+
+
+@needs_gcc
 @pytest.mark.parametrize("least", [-3.5, 0.0])
 def test_stumps_test_every_byte_as_python_does(least, tmp_path):
     """Between bytes, at both ends of them and beyond."""

@@ -17,9 +17,9 @@ from onnx_session import assert_onnx_answers
 
 from shareboost import ShareBoostClassifier
 from shareboost.export import cost_report, quantization_loss
-from shareboost.export.primitives import PRIMITIVES, Primitive
-from shareboost.export.primitives.base import Call, CodeBytes, Step, most_in_range, weighted
-from shareboost.export.text import integers
+from shareboost.export.primitives import PRIMITIVES
+from shareboost.export.primitives.base import CodeBytes
+from shareboost.export.primitives.columns import OfOneColumn
 from shareboost.io import features, file_schema
 from shareboost.io.model_file import content_of, model_of
 from shareboost.pools import Features
@@ -31,7 +31,7 @@ static inline void $prefix(const $input *x, int first, int last, float *scores)
     int i;
     for (i = first; i < last; ++i) {
         const float value = (float)x[${prefix}_columns[i]];
-        ${name}_add($start + i, (value < 0.0f ? -value : value)$scaled, scores);
+        ${name}_add($start + i, ((value < 0.0f ? -value : value)$less)$scaled, scores);
     }
 }
 """
@@ -43,32 +43,24 @@ function sizes({ places, columns }, row, values) {
 
 
 @dataclass(frozen=True)
-class Sizes(Primitive):
+class Sizes(OfOneColumn):
     """Magnitudes of columns."""
 
-    columns: NDArray[np.intp]
+    of_any_size = True
+    code_bytes = CodeBytes(70, 100, 8, 13)
 
-    def steps(self, plan, prefix, form):
-        weights = plan.weights[:, self.places].T
-        return [Step(self, prefix, form, self.places.size, weights, {"columns": self.columns}, C)]
+    def source(self, language):
+        return {"c": C, "js": JAVASCRIPT}[language]
 
-    def values(self, step, X):
+    def before_offsets(self, tables, X):
         return np.abs(X[:, self.columns])
 
-    def most_added(self, step, more, low, high):
+    def limits(self, low, high):
         ends = np.abs([low[self.columns], high[self.columns]])
-        return most_in_range(step, more, 0.0 * ends[0], ends.max(axis=0))
+        return 0.0 * ends[0], ends.max(axis=0)
 
-    def code_bytes(self, step):
-        return CodeBytes(70, 100, 8, 13)
-
-    def calls(self):
-        fields = {"places": integers(self.places), "columns": integers(self.columns)}
-        return [Call("sizes", JAVASCRIPT, fields)]
-
-    def add_scores(self, nodes, plan, x):
-        values = nodes.cast(nodes.add("Abs", nodes.take(x, self.columns)), np.float64)
-        yield weighted(nodes, plan, values, self.places)
+    def add_values(self, nodes, x):
+        return nodes.add("Abs", super().add_values(nodes, x))
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from shareboost.export.text import (
     float_literal,
     floats,
     fragments,
-    integers,
     label,
     label_type,
+    literal,
     quoted,
     string_literal,
     table,
@@ -65,7 +65,7 @@ def test_strings_are_the_same_to_the_character(tmp_path):
 
 def test_small_integers_are_written_shortest_whatever_their_number():
     assert floats(np.zeros(1000, dtype=np.float32)).startswith("new Float32Array([0, 0, ")
-    assert integers(np.array([3, -1])) == "[3, -1]"
+    assert literal(np.array([3, -1])) == "[3, -1]"
 
 
 @pytest.mark.parametrize(

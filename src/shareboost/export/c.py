@@ -10,9 +10,9 @@ from string import Template
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..arrays import dense, ranges
 from ..inputs import on_host
 from ..io.files import write_whole
 from ..validation import at_least, one_of
@@ -91,13 +91,9 @@ def _form(name: Any, weights: Any, input_type: Any, early_exit: Any, lanes: Any)
         )
     if not isinstance(early_exit, (bool, np.bool_)):
         raise ValueError(f"early_exit={early_exit!r} is not valid for to_c: it takes a boolean.")
-    return Form(
-        name,
-        one_of("weights", weights, LARGEST_CODE, "to_c"),
-        one_of("input_type", input_type, INPUT_TYPES, "to_c"),
-        bool(early_exit),
-        at_least("lanes", lanes, 1, "to_c"),
-    )
+    one_of("weights", weights, LARGEST_CODE, "to_c")
+    one_of("input_type", input_type, INPUT_TYPES, "to_c")
+    return Form(name, weights, input_type, bool(early_exit), at_least("lanes", lanes, 1, "to_c"))
 
 
 def _range(
@@ -175,14 +171,14 @@ def _header(layout: Layout, notes: list[str]) -> str:
     def filled(step: Step, text: str) -> str:
         """Return a text with the words of a step."""
         scale = f"{step.prefix}_scales[i]"
-        own = {
+        of_step = {
             "prefix": step.prefix,
             "start": starts[step.prefix],
             "n": step.n,
             "scaled": "" if step.scales is None else f" * {scale}",
             "one": "1.0f" if step.scales is None else scale,
         }
-        return Template(Template(text).safe_substitute(step.words)).safe_substitute(words | own)
+        return Template(Template(text).safe_substitute(step.words)).safe_substitute(words | of_step)
 
     calls = [filled(s, code["call_of_search" if s.part.searched else "call"]) for s in steps]
     words["calls"] = "\n".join(calls or [code["unread"]])
@@ -263,12 +259,9 @@ def quantization_loss(model: Any, X: Any, y: Any, weights: str = "int8") -> Quan
     n = len(predicted)
     if y.shape != (n,):
         raise ValueError(f"y has the shape {y.shape}: it takes a label for each of {n} rows.")
-    X = X.tocsr() if sp.issparse(X) else X
-    chunks = (X[start : start + CHUNK_ROWS] for start in range(0, n, CHUNK_ROWS))
-    best = [
-        layout.scores(rows.toarray() if sp.issparse(rows) else np.asarray(rows)).argmax(axis=1)
-        for rows in chunks
-    ]
+    X = X.tocsr() if hasattr(X, "tocsr") else X
+    chunks = [np.asarray(dense(X[rows])) for rows in ranges(n, CHUNK_ROWS)]
+    best = [layout.scores(rows).argmax(axis=1) for rows in chunks]
     quantized = model.classes_[np.concatenate(best)]
     return QuantizationLoss(
         weights,

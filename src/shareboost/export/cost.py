@@ -94,11 +94,9 @@ def cost_report(model: Any, weights: str = "float32", input_type: str = "float32
         Arrays ``n_features``, ``multiply_adds``, ``flash`` and ``ram``; ``print`` shows a
         table of some of them.
     """
-    form = Form(
-        "shareboost",
-        one_of("weights", weights, LARGEST_CODE, "cost_report"),
-        one_of("input_type", input_type, INPUT_TYPES, "cost_report"),
-    )
+    one_of("weights", weights, LARGEST_CODE, "cost_report")
+    one_of("input_type", input_type, INPUT_TYPES, "cost_report")
+    form = Form("shareboost", weights, input_type)
     plan_of(model)  # says what cannot be exported, before the path is read
     path = model.path_
     start = [] if isinstance(path, PathOfOne) else [0]
@@ -127,8 +125,10 @@ def _costs(layout: Layout) -> tuple[int, int, int, int]:
     """Return the number of columns, the most multiply-adds, and the bytes of flash and stack."""
     steps, k, n_columns = layout.steps, layout.intercept.size, layout.starts[-1]
     multiply_adds = sum(step.multiply_adds for step in steps) + n_columns * k
-    folded = min((step.part.folded_bytes(k, n_columns) for step in steps), default=0)
-    code = BASE_CODE + sum(map(_code_bytes, steps)) - folded if steps else EMPTY_CODE
+    code = EMPTY_CODE
+    if steps:
+        folded = min(step.code_bytes.folded_of(k, n_columns) for step in steps)
+        code = BASE_CODE + sum(map(_code_bytes, steps)) - folded
     arrays = [step.ram for step in steps if step.ram]  # of steps one after another
     frame = FRAME_OF_ARRAYS if arrays else FRAME
     frame += FRAME_OF_MORE if len(arrays) > 1 else 0
@@ -138,7 +138,7 @@ def _costs(layout: Layout) -> tuple[int, int, int, int]:
 
 
 def _code_bytes(step: Step) -> int:
-    code, coded = step.part.code_bytes(step), step.form.weights != "float32"
+    code, coded = step.code_bytes, step.form.weights != "float32"
     if step.n > 1:
-        return code.several + (code.several_coded if coded else 0)
-    return code.one + (code.one_coded if coded else 0)
+        return code.several + code.several_coded * coded
+    return code.one + code.one_coded * coded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from string import Template
 from typing import TYPE_CHECKING, Any
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from ..input_columns import are_numbered
 from ..io.files import write_whole
 from .plan import Plan, plan_of
-from .text import floats, fragments, label, label_type, number, quoted
+from .text import floats, fragments, label, label_type, literal, quoted
 
 if TYPE_CHECKING:
-    from .primitives.base import Call
+    from .primitives.base import Primitive
 
 
 def to_js(
@@ -61,7 +62,6 @@ def _sections(plan: Plan, names: list[str], slope: float | None) -> Iterator[str
     from .. import __version__
 
     code = fragments("module.js")
-    calls = [call for part in plan.parts for call in part.calls()]
     if are_numbered(plan.input_names):
         input_names = code["numbered"]
     else:
@@ -70,7 +70,7 @@ def _sections(plan: Plan, names: list[str], slope: float | None) -> Iterator[str
         "weights": floats(plan.weights.T),
         "offsets": floats(plan.offsets) if plan.offsets.any() else code["no_offsets"],
         "intercept": floats(plan.intercept),
-        "parts": "".join(map(_part, calls)),
+        "parts": "".join(map(_calls, plan.parts)),
     }
     words = numbers | {
         "k": plan.classes.size,
@@ -80,7 +80,7 @@ def _sections(plan: Plan, names: list[str], slope: float | None) -> Iterator[str
         "classes": ", ".join(map(label, plan.classes.tolist())),
         "input_names": input_names,
         "feature_names": ", ".join(_names(plan, names)),
-        "slope": number(slope or 0.0),
+        "slope": literal(slope or 0.0),
     }
     sections = [
         "head",
@@ -89,7 +89,7 @@ def _sections(plan: Plan, names: list[str], slope: float | None) -> Iterator[str
         "softmax" if slope is None else "sigmoids",
     ]
     yield from (f"{Template(code[name]).safe_substitute(words)}\n" for name in sections)
-    yield from dict.fromkeys(f"{call.source}\n" for call in calls)
+    yield from dict.fromkeys(f"{part.source('js')}\n" for part in plan.parts)
     sections = ["piece_names"] if any(part.by_input for part in plan.parts) else []
     for decoder in ("float32", "float64"):
         if any(f"{decoder}(" in text for text in numbers.values()):
@@ -97,11 +97,14 @@ def _sections(plan: Plan, names: list[str], slope: float | None) -> Iterator[str
     yield from (f"{code[name]}\n" for name in [*sections, "check"])
 
 
-def _part(call: Call) -> str:
-    """Return what computes some features, and what it reads."""
-    fields = {"compute": call.function, **call.fields}
-    lines = "".join(f"    {name}: {value},\n" for name, value in fields.items())
-    return f"  {{\n{lines}  }},\n"
+def _calls(part: Primitive) -> str:
+    """Return the calls that compute the values of a part, each with what it reads."""
+    (function,) = re.findall(r"^function (\w+)", part.source("js"), re.MULTILINE)
+    text = ""
+    for arguments in part.calls():
+        lines = "".join(f"    {name}: {literal(value)},\n" for name, value in arguments.items())
+        text += f"  {{\n    compute: {function},\n{lines}  }},\n"
+    return text
 
 
 def _names(plan: Plan, names: list[str]) -> Iterator[str]:

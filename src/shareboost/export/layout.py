@@ -1,9 +1,8 @@
 """A plan as C will have it: steps in order, weights in their units and types, all tables.
 
-With early exit, C stops reading features once none that is left can change the winner. Of
-columns, stumps, products and pieces the most that each can add to the score of one class, less
-that of another, is known when the header is written; the sums over those that are left are a
-table, a row for every few features. Templates are bounded image by image: see lanes.
+With early exit, C stops reading features once none that is left can change the winner. The most
+that those left can add to one class, less another, is a table; templates are bounded image by
+image: see lanes.
 """
 
 from __future__ import annotations
@@ -63,8 +62,9 @@ class Layout:
             weights = [step.coded.codes.reshape(-1, k) for step in self.steps]
             tables[f"{name}_weights"] = np.concatenate(weights)
         for step in self.steps:
-            own = step.tables | ({} if step.scales is None else {"scales": step.scales})
-            tables |= {f"{step.prefix}_{what}": values for what, values in own.items()}
+            scales = {} if step.scales is None else {"scales": step.scales}
+            for what, values in (step.tables | scales).items():
+                tables[f"{step.prefix}_{what}"] = values
         return tables | self.bounds
 
     def scores(self, X: NDArray[Any]) -> NDArray[np.float64]:
@@ -79,13 +79,11 @@ class Layout:
 def layout_of(plan: Plan, form: Form) -> Layout:
     """Return the steps of a plan, cheap features first; float32 holds all of its numbers."""
     steps: list[Step] = []
-    for kind in PRIMITIVES.values():
-        for part in plan.parts:
-            if type(part) is kind:
-                prefix = f"{form.name}_{kind.__name__.lower()}{len(steps)}"
-                steps += part.steps(plan, prefix, form)
-    intercept = plan.intercept + sum(step.bias for step in steps)
-    layout = Layout(plan, form, steps, intercept)
+    kinds = list(PRIMITIVES.values())
+    for part in sorted(plan.parts, key=lambda part: kinds.index(type(part))):
+        prefix = f"{form.name}_{type(part).__name__.lower()}{len(steps)}"
+        steps += part.steps(plan, prefix, form)
+    layout = Layout(plan, form, steps, plan.intercept + sum(step.bias for step in steps))
     for table, values in layout.tables.items():
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             raise beyond_float32(f"numbers of {table}")
@@ -101,42 +99,34 @@ def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
         bounds = {
             f"{step.prefix}_{what}": values
             for step in layout.steps
-            for what, values in step.part.search_tables(step, step.decoded, rounding).items()
+            for what, values in step.part.search_tables(step, rounding).items()
         }
     else:
-        # The last class is one without weights: it tells how large the terms are that rounding
-        # comes with.
-        pairs = [
-            most_added(step, np.pad(step.decoded, ((0, 0), (0, 1))), low, high)
-            for step in layout.steps
-        ]
-        rest = _rest_table(pairs, layout.intercept, layout.checked_every)
+        rest = _rest_table(layout, low, high)
         bounds = {f"{layout.form.name}_rest": rest} if rest.size else {}
     return replace(layout, bounds=bounds)
 
 
 def most_added(step: Step, weights: NDArray[np.float64], low: Any, high: Any) -> Pairs:
-    """Return the most that each feature can add to the score of one class less another.
-
-    The weights are those of its columns, (columns, k). The range of inputs, from ``low`` to
-    ``high``, is not read by stumps and pieces.
-    """
+    """Return ``Primitive.most_added`` for weights of the step's columns, (columns, k)."""
     more = weights[:, None, :] - weights[:, :, None]  # (columns, p, q)
     return step.part.most_added(step, more, low, high)
 
 
-def _rest_table(
-    bounds: list[Pairs], intercept: NDArray[np.float64], every: int
-) -> NDArray[np.float32]:
+def _rest_table(layout: Layout, low: Any, high: Any) -> NDArray[np.float32]:
     """Return what is left after each check but the last, (checks * k, k), for q less p."""
-    k = intercept.size
+    k, every = layout.intercept.size, layout.checked_every
+    bounds: list[Pairs] = []
+    stops: list[int] = []
+    for step in layout.steps:
+        start = sum(len(added) for added in bounds)
+        stops += [start + min(stop, step.n) for stop in range(every, step.n + every, every)]
+        # The last class is one without weights: it tells how large the terms are that rounding
+        # comes with.
+        bounds.append(most_added(step, np.pad(step.decoded, ((0, 0), (0, 1))), low, high))
     pairs = np.concatenate(bounds)
-    size = np.abs(intercept).max() + (pairs[:, k, :] + pairs[:, :, k]).max(axis=1).sum()
+    size = np.abs(layout.intercept).max() + (pairs[:, k, :] + pairs[:, :, k]).max(axis=1).sum()
     rounding = ROUNDING * (len(pairs) + 1) * size
-    stops, start = [], 0
-    for n in map(len, bounds):
-        stops += [start + min(stop, n) for stop in range(every, n + every, every)]
-        start += n
     rows = [pairs[stop:, :k, :k].sum(axis=0) * (1.0 + SLACK) + rounding for stop in stops[:-1]]
     table = np.concatenate([np.zeros((0, k)), *rows])
     return np.nextafter(table.astype(np.float32), np.float32(np.inf))

@@ -11,7 +11,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,34 +35,26 @@ DEFAULT_OPSET = 18
 MOST_NUMBERS = 8192
 
 
-class Node(NamedTuple):
-    """A standard operator with its inputs, its one output and its attributes."""
-
-    operator: str
-    name: str
-    inputs: tuple[str, ...]
-    output: str
-    attributes: dict[str, Any]
-
-
 class Nodes:
-    """Nodes and constants, each named as it is added; a method returns the name of its result.
+    """Standard operators and constants, each named as it is added; methods return that name.
 
-    They are of a version of the standard operators; ``new_name`` makes a name that is not yet
-    taken from a word.
+    ``new_name`` makes a name that is not yet taken from a word.
     """
 
     def __init__(self, opset: int, new_name: Callable[[str], str]):
         self.opset = opset
-        self.nodes: list[Node] = []
+        self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, NDArray[Any]] = {}  # by name; strings are objects
         self._new_name = new_name
         self._known: dict[tuple[Any, ...], str] = {}  # names of constants by content
 
     def add(self, operator: str, *inputs: str, out: str | None = None, **attributes: Any) -> str:
         """Add a node of one output, which may be given its name."""
+        from onnx import helper
+
         out = self._new_name(operator.lower()) if out is None else out
-        self.nodes.append(Node(operator, self._new_name(operator), inputs, out, attributes))
+        name = self._new_name(operator)
+        self.nodes.append(helper.make_node(operator, inputs, [out], name, **attributes))
         return out
 
     def constant(self, values: Any, dtype: Any) -> str:
@@ -140,13 +132,13 @@ def to_onnx(
     FileExistsError
         Where there is a file and it may not be replaced.
     """
-    made = _made(model, _checked_opset(target_opset))
+    exported = _exported(model, _checked_opset(target_opset))
     if path is not None:
-        write_whole(path, made.SerializeToString(), overwrite)
-    return made
+        write_whole(path, exported.SerializeToString(), overwrite)
+    return exported
 
 
-def _made(model: Any, opset: int) -> onnx.ModelProto:
+def _exported(model: Any, opset: int) -> onnx.ModelProto:
     """Return the model, checked by onnx."""
     from onnx import checker, helper
 
@@ -161,7 +153,7 @@ def _made(model: Any, opset: int) -> onnx.ModelProto:
     nodes.cast(add_probabilities(nodes, scores, model._sigmoid_slope), np.float32, "probabilities")
     nodes.cast(scores, np.float32, "scores")
     opsets = [helper.make_opsetid("", opset)]
-    made = helper.make_model(
+    exported = helper.make_model(
         _graph(nodes, plan.n_inputs, labels),
         opset_imports=opsets,
         ir_version=helper.find_min_ir_version_for(opsets),
@@ -172,41 +164,33 @@ def _made(model: Any, opset: int) -> onnx.ModelProto:
     about = {"features": features, "classes": labels.tolist()}
     if not are_numbered(plan.input_names):
         about["inputs"] = list(plan.input_names)
-    helper.set_model_props(made, {name: json.dumps(value) for name, value in about.items()})
-    checker.check_model(made, full_check=True)
-    return made
+    helper.set_model_props(exported, {name: json.dumps(value) for name, value in about.items()})
+    checker.check_model(exported, full_check=True)
+    return exported
 
 
 def _graph(nodes: Nodes, n_inputs: int, labels: NDArray[Any]) -> onnx.GraphProto:
     """Return the nodes as a graph, whose inputs and outputs have their shapes."""
     from onnx import TensorProto, helper, numpy_helper
 
-    info = helper.make_tensor_value_info
+    info, real = helper.make_tensor_value_info, TensorProto.FLOAT
     label = TensorProto.STRING if labels.dtype == object else TensorProto.INT64
-    made = [
-        helper.make_node(node.operator, node.inputs, [node.output], node.name, **node.attributes)
-        for node in nodes.nodes
-    ]
-    scores: list[str | int] = ["N", labels.size]
-    outputs = [
-        info("label", label, ["N"]),
-        info("probabilities", TensorProto.FLOAT, scores),
-        info("scores", TensorProto.FLOAT, scores),
-    ]
+    outputs = [info("label", label, ["N"])]
+    outputs += [info(name, real, ["N", labels.size]) for name in ("probabilities", "scores")]
     constants = [numpy_helper.from_array(values, name) for name, values in nodes.constants.items()]
-    inputs = [info("X", TensorProto.FLOAT, ["N", n_inputs])]
-    return helper.make_graph(made, "shareboost", inputs, outputs, constants)
+    inputs = [info("X", real, ["N", n_inputs])]
+    return helper.make_graph(nodes.nodes, "shareboost", inputs, outputs, constants)
 
 
 def add_scores(nodes: Nodes, plan: Plan, x: str) -> str:
     """Add the scores in float64, (rows, k), of rows of float32 or float64 numbers."""
-    found = [scores for part in plan.parts for scores in part.add_scores(nodes, plan, x)]
+    terms = [scores for part in plan.parts for scores in part.add_scores(nodes, plan, x)]
     intercept = nodes.constant(plan.intercept, np.float64)
-    if not found:
+    if not terms:
         rows = nodes.take(nodes.add("Shape", x), np.zeros(1, dtype=np.intp), axis=0)
         k = nodes.constant([plan.intercept.size], np.int64)
         return nodes.add("Expand", intercept, nodes.add("Concat", rows, k, axis=0))
-    return nodes.add("Sum", *found, intercept)
+    return nodes.add("Sum", *terms, intercept)
 
 
 def add_probabilities(nodes: Nodes, scores: str, slope: float | None) -> str:
@@ -232,11 +216,11 @@ def label_values(classes: NDArray[Any]) -> NDArray[Any]:
     values = classes.tolist()
     if all(isinstance(value, str) for value in values):
         return np.array(values, dtype=object)
-    numbers = [value for value in values if isinstance(value, (int, float))]
-    if len(numbers) == len(values) and all(
-        value == int(value) and -(2**63) <= value < 2**63 for value in numbers
+    if all(
+        isinstance(value, (int, float)) and value == int(value) and -(2**63) <= value < 2**63
+        for value in values
     ):
-        return np.array([int(value) for value in numbers], dtype=np.int64)
+        return np.array(list(map(int, values)), dtype=np.int64)
     raise TypeError(
         f"The class labels {values!r} cannot be exported to ONNX: it takes strings, or integers "
         "of 64 bits."

@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from .primitives import PRIMITIVES
-from .primitives.base import Places, Primitive
+from .primitives.base import Primitive
 
 if TYPE_CHECKING:
-    from ..pools.features import Features
     from ..predictor import Predictor
 
 # A column whose centre is further from zero, in deviations, is read less that centre: its score
@@ -43,14 +42,7 @@ class Plan:
 
 
 def plan_of(model: Any) -> Plan:
-    """Return the plan of a fitted classifier; ``clf.at(t)`` for fewer features.
-
-    Raises
-    ------
-    TypeError
-        For another object, and for features of a pool that has no exported form.
-    NotFittedError
-    """
+    """Return the plan of a fitted classifier, whose features have an exported form."""
     if not hasattr(type(model), "_sigmoid_slope"):  # which every Predictor has
         raise TypeError(
             f"model is a {type(model).__name__}: it takes a fitted classifier of shareboost, such "
@@ -60,8 +52,9 @@ def plan_of(model: Any) -> Plan:
     check_is_fitted(model)
     path = model.path_
     places, columns = path.places(model.selected_)
-    parts = parts_of(path.features.take(places))
-    offsets = _offsets(model, columns, [part.places for part in parts if part.of_any_size])
+    features = path.features.take(places).parts(np.arange(columns.size))
+    parts = [PRIMITIVES[name].of(**fields) for name, fields in features if fields["places"].size]
+    offsets = _offsets(model, columns, parts)
     return Plan(
         model.classes_,
         model.n_features_in_,
@@ -73,26 +66,23 @@ def plan_of(model: Any) -> Plan:
     )
 
 
-def _offsets(model: Predictor, columns: NDArray[np.intp], plain: list[Places]) -> NDArray[Any]:
-    """Return what each value is read less: the centre of a plain column that is far from zero.
+def _offsets(
+    model: Predictor, columns: NDArray[np.intp], parts: list[Primitive]
+) -> NDArray[np.float64]:
+    """Return what each value is read less: the centre of one of any size that is far from zero.
 
     Prediction uses no centres, so a file may hold wrong ones. They are used here only where they
     agree with the weights: right centres leave an intercept of about the size of the weights of
     the scaled columns.
     """
     path, weights = model.path_, model.weights_
-    scales = path.scales[columns]
+    centers, scales = path.centers[columns], path.scales[columns]
+    far = np.where(np.abs(centers) > FAR * np.abs(scales), centers, 0.0)
     offsets = np.zeros(columns.size)
-    for some in plain:
-        centers = path.centers[columns[some]]
-        offsets[some] = np.where(np.abs(centers) > FAR * np.abs(scales[some]), centers, 0.0)
+    for part in parts:
+        if part.of_any_size:
+            offsets[part.places] = far[part.places]
     with np.errstate(over="ignore", invalid="ignore"):
         left = np.abs(model._intercepts_ + weights @ offsets)
         agree = left <= LARGEST_INTERCEPT * (1.0 + np.abs(weights) @ np.abs(scales))
     return offsets if agree.all() else np.zeros(columns.size)
-
-
-def parts_of(features: Features) -> list[Primitive]:
-    """Return features as parts, whose values are at the places of the features' columns."""
-    parts = features.parts(np.arange(features.n_columns))
-    return [PRIMITIVES[name].of(**fields) for name, fields in parts if fields["places"].size]

@@ -97,13 +97,13 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     wanted = scores
     if not container.get_options(model, {"raw_scores": False})["raw_scores"]:
         wanted = add_probabilities(nodes, scores, model._sigmoid_slope)
-    wide = isinstance(answer.type, DoubleTensorType)
-    nodes.cast(wanted, np.float64 if wide else np.float32, answer.full_name)
+    double = isinstance(answer.type, DoubleTensorType)
+    nodes.cast(wanted, np.float64 if double else np.float32, answer.full_name)
     for name, values in nodes.constants.items():
         strings = values.dtype == object
         kind = TensorProto.STRING if strings else helper.np_dtype_to_tensor_dtype(values.dtype)
         container.add_initializer(name, kind, values.shape, values.ravel())
     for node in nodes.nodes:
-        container.add_node(
-            node.operator, list(node.inputs), node.output, name=node.name, **node.attributes
-        )
+        attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+        inputs, outputs = list(node.input), list(node.output)
+        container.add_node(node.op_type, inputs, outputs, name=node.name, **attributes)

@@ -44,9 +44,8 @@ def fragments(path: str) -> dict[str, str]:
 
 
 def functions(path: str, *names: str) -> str:
-    """Return functions of a file in C, a blank line before each: those named, or all of it."""
-    texts = [fragments(path)[name] for name in names] if names else [template(path)]
-    return "".join(f"\n{text}\n" for text in texts)
+    """Return the named functions of a file in C, a blank line before each."""
+    return "".join(f"\n{fragments(path)[name]}\n" for name in names)
 
 
 def quoted(text: Any) -> str:
@@ -67,7 +66,7 @@ def label(value: Any) -> str:
     if isinstance(value, int):
         return str(value) if abs(value) <= LARGEST_EXACT else f"{value}n"
     if isinstance(value, float):
-        return number(value)
+        return repr(value).removesuffix(".0")
     raise TypeError(
         f"The class label {value!r} is a {type(value).__name__}: only strings, numbers and "
         "booleans can be exported."
@@ -84,14 +83,11 @@ def label_type(values: NDArray[Any]) -> str:
     return " | ".join(dict.fromkeys(named))
 
 
-def number(value: float) -> str:
-    """Return the shortest JavaScript number that is the same."""
-    return repr(float(value)).removesuffix(".0")
-
-
-def integers(values: NDArray[np.integer[Any]]) -> str:
-    """Return a JavaScript array of integers."""
-    return f"[{', '.join(map(str, values.tolist()))}]"
+def literal(value: Any) -> str:
+    """Return an array of numbers, or a single value, in JavaScript."""
+    if not isinstance(value, np.ndarray):
+        return label(value)
+    return f"[{', '.join(map(str, value.tolist()))}]" if value.dtype.kind == "i" else floats(value)
 
 
 def floats(values: NDArray[np.floating[Any]]) -> str:

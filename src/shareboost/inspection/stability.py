@@ -15,7 +15,8 @@ from sklearn.utils.validation import _check_feature_names_in
 
 from ..arrays import pandas_for
 from ..classifier import ShareBoostClassifier
-from ..dataset import GivenSample, given_sample
+from ..dataset import GivenSample
+from ..inputs import input_of
 from ..progress import progress_bars, track
 from ..validation import at_least, encode_labels, is_number, jobs
 from .comparison import NORMAL_QUANTILE, check_has_path
@@ -164,7 +165,7 @@ def selection_stability(
     n_resamples = at_least("n_resamples", n_resamples, 2, "selection_stability")
     parallel = Parallel(n_jobs=jobs(n_jobs, X), return_as="generator")
     unfitted = clone(clf)  # light to send
-    rows = given_sample(unfitted, X, y, sample_weight)
+    rows = input_of(X).given_sample(unfitted, X, y, sample_weight)
     names = np.asarray(_check_feature_names_in(unfitted), dtype=object)
     chosen = partial(_chosen_columns, unfitted, rows, _strata(rows, fraction, replace), replace)
     seeds = check_random_state(random_state).randint(np.iinfo(np.int32).max, size=n_resamples)

@@ -278,7 +278,7 @@ def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
     if KIND in fields and not isinstance(path, PathOfOne):
         path = kind._path_of(path)
     if isinstance(path, PathOfOne):
-        if path.only.atoms != selected or not np.array_equal(chosen.ids, features.ids):
+        if path.last.atoms != selected or not np.array_equal(chosen.ids, features.ids):
             raise ModelFormatError("path is not whole, and not of the model and all features")
         path.model_weights, path.intercepts = model.weights, model.intercept
         path.iterations, path.training = iterations, training

@@ -2,11 +2,8 @@
 
 from .balls import Balls
 from .base import Primitive
-from .hinges import Hinges
+from .columns import Hinges, Products, Reads, Thresholds
 from .matches import Matches
-from .products import Products
-from .reads import Reads
-from .thresholds import Thresholds
 
 # By the names that features give them, those of cheap features first.
 PRIMITIVES: dict[str, type[Primitive]] = {

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text import floats, fragments, functions, integers, label, number, template
-from .base import Call, CodeBytes, Form, Pairs, Primitive, Step, Values, beyond_float32, encode
+from ..text import fragments, functions
+from .base import CodeBytes, Form, Pairs, Primitive, Step, Values, beyond_float32, encode
 
 if TYPE_CHECKING:
     from ..onnx_model import Nodes
     from ..plan import Plan
+
+C = "primitives/balls.c"
 
 
 @dataclass(frozen=True)
@@ -59,15 +61,15 @@ class Balls(Primitive):
         scaled = "" if form.weights == "float32" else f" * {scale!r}f"
         centre = f"(float){prefix}_centres[i][j]{scaled}"
         inside = "1.0f" if self.hard else f"(1.0f - distance / {prefix}_radii[i])"
-        inputs = {"mean": mean, "centres": coded.codes.reshape(n, p), "radii": self.squared_radii}
         yield Step(
             self,
             prefix,
             form,
             n,
             weights.reshape(n * (p + 1), -1),
-            inputs,
+            {"mean": mean, "centres": coded.codes.reshape(n, p), "radii": self.squared_radii},
             self._code(centre),
+            CodeBytes(450, 495, 37, 80) if self.hard else CodeBytes(350, 375, 36, 85),
             multiply_adds=p + 2 * n * p,
             ram=4 * p,
             words={
@@ -82,26 +84,25 @@ class Balls(Primitive):
 
     def _code(self, centre: str) -> str:
         """Return the functions in C, of which some words are left to be filled in."""
-        distance, balls = (functions("primitives/balls.c", name) for name in ("distance", "balls"))
-        fill = Template(distance).safe_substitute
+        fill = Template(functions(C, "distance")).safe_substitute
         code, edge = fill(real="float", suffix="", apart=f"z[j] - {centre}"), ""
         if self.hard:
             apart = f"(double)z[j] - (double)({centre})"
             code += fill(real="double", suffix="_exact", apart=apart)
-            edge = "\n" + fragments("primitives/balls.c")["edge"]
-        return code + balls.replace("$edge", edge)
+            edge = "\n" + fragments(C)["edge"]
+        return code + functions(C, "balls").replace("$edge", edge)
 
     def values(self, step: Step, X: NDArray[Any]) -> Values:
         z = (X - step.tables["mean"]) / self.unit
-        found = []
+        values = []
         for codes, radius in zip(step.tables["centres"], step.tables["radii"], strict=True):
             apart = z - codes * step.words["scale"]
             distance = np.square(apart).sum(axis=1)
             depth = np.maximum(0.0, 1.0 - distance / radius)[:, None]
             if self.hard:
                 depth = (distance < radius)[:, None].astype(np.float64)
-            found += [depth * (z if self.hard else apart), depth]
-        return np.hstack(found)
+            values += [depth * (z if self.hard else apart), depth]
+        return np.hstack(values)
 
     def most_added(self, step: Step, more: Pairs, low: Any, high: Any) -> Pairs:
         """Return the most that a linear function can be in its ball, times the depth, or 0."""
@@ -120,19 +121,16 @@ class Balls(Primitive):
             t = np.clip(np.nan_to_num((root - level) / (3.0 * slope), posinf=1.0), 0.0, 1.0)
         return np.maximum(0.0, (1.0 - t**2) * (slope * t + level))
 
-    def code_bytes(self, step: Step) -> CodeBytes:
-        return CodeBytes(450, 495, 37, 80) if self.hard else CodeBytes(350, 375, 36, 85)
-
-    def calls(self) -> list[Call]:
-        fields = {
-            "hard": label(self.hard),
-            "starts": integers(self.places[:: self.mean.size + 1]),
-            "centres": floats(self.centres),
-            "squaredRadii": floats(self.squared_radii),
-            "mean": floats(self.mean),
-            "unit": number(self.unit),
+    def calls(self) -> list[dict[str, Any]]:
+        arguments = {
+            "hard": self.hard,
+            "starts": self.places[:: self.mean.size + 1],
+            "centres": self.centres,
+            "squaredRadii": self.squared_radii,
+            "mean": self.mean,
+            "unit": self.unit,
         }
-        return [Call("balls", template("primitives/balls.js"), fields)]
+        return [arguments]
 
     def add_scores(self, nodes: Nodes, plan: Plan, x: str) -> Iterator[str]:
         p, k = self.mean.size, plan.intercept.size
@@ -145,16 +143,16 @@ class Balls(Primitive):
         for some in nodes.batches(len(places), max(p, 2 * k)):
             ball = replace(self, centres=self.centres[some], squared_radii=self.squared_radii[some])
             depths = ball._add_depths(nodes, points)
-            own = plan.weights[:, places[some]]  # (k, n, p + 1)
-            linear, constant = own[:, :, :-1], own[:, :, -1]
+            weights = plan.weights[:, places[some]]  # (k, n, p + 1)
+            linear, constant = weights[:, :, :-1], weights[:, :, -1]
             if not self.hard:
                 constant = constant - self.unit * np.einsum("knp,np->kn", linear, ball.centres)
             slopes = nodes.constant(linear.transpose(2, 1, 0).reshape(p, -1), np.float64)
             functions = nodes.add("MatMul", x if self.hard else about_mean, slopes)
             functions = nodes.add("Add", functions, nodes.constant(constant.T.ravel(), np.float64))
             functions = nodes.reshape(functions, 0, len(ball.centres), k)
-            found = nodes.add("MatMul", nodes.reshape(depths, 0, 1, len(ball.centres)), functions)
-            yield nodes.reshape(found, 0, k)
+            scores = nodes.add("MatMul", nodes.reshape(depths, 0, 1, len(ball.centres)), functions)
+            yield nodes.reshape(scores, 0, k)
 
     def _add_depths(self, nodes: Nodes, points: str) -> str:
         """Add what the functions of pieces are multiplied by, (rows, n) in float64.

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..text import template
+
 if TYPE_CHECKING:
     from ..onnx_model import Nodes
     from ..plan import Plan
@@ -26,8 +28,6 @@ INPUT_TYPES = ("float32", "uint8")  # what x may hold in C
 # Templates whose responses are computed side by side: their sums stay in vector registers.
 # Measured on 218 templates of MNIST with AVX-512: 106 us an image for 64, 94 for 112, 96 for 224.
 LANES = 112
-# Bytes of machine code that the compiler saves in the smallest models.
-TINY_CODE = 90
 
 
 class CodeBytes(NamedTuple):
@@ -40,14 +40,12 @@ class CodeBytes(NamedTuple):
     several: int
     one_coded: int
     several_coded: int
+    # What the compiler folds away in the smallest models: bytes, for a number of classes, and for a
+    # number of columns at most; more for fewer.
+    folded: tuple[tuple[int, int, float], ...] = ()
 
-
-class Call(NamedTuple):
-    """A function of JavaScript that computes values, its source, and the fields it reads."""
-
-    function: str
-    source: str
-    fields: dict[str, str]  # as literals, by name
+    def folded_of(self, k: int, n_columns: int) -> int:
+        return max((n for n, q, most in self.folded if q == k and n_columns <= most), default=0)
 
 
 class Form(NamedTuple):
@@ -85,6 +83,10 @@ class Primitive(ABC):
         """The columns of the input that are read one by one."""
         return np.empty(0, dtype=np.intp)
 
+    def source(self, language: str) -> str:
+        """Return what the file of this primitive has in a language, "c" or "js"."""
+        return template(f"primitives/{type(self).__name__.lower()}.{language}")
+
     @abstractmethod
     def steps(self, plan: Plan, prefix: str, form: Form) -> Iterator[Step]:
         """Yield the steps of a header in C, whose names begin with the prefix."""
@@ -101,24 +103,16 @@ class Primitive(ABC):
         """
         raise NotImplementedError
 
-    def search_tables(self, step: Step, weights: Values, rounding: float) -> Tables:
+    def search_tables(self, step: Step, rounding: float) -> Tables:
         """Return the tables that bounds of one image need, where values are searched.
 
-        ``rounding`` is that of a score, as a share of its terms; the weights are (columns, k).
+        ``rounding`` is that of a score, as a share of its terms.
         """
         return {}
 
-    @abstractmethod
-    def code_bytes(self, step: Step) -> CodeBytes:
-        """Return what the machine code of a step takes."""
-
-    def folded_bytes(self, n_classes: int, n_columns: int) -> int:
-        """Return the bytes of code that the compiler folds away in the smallest models."""
-        return 0
-
-    @abstractmethod
-    def calls(self) -> list[Call]:
-        """Return the functions of JavaScript that write the values to their places."""
+    def calls(self) -> list[dict[str, Any]]:
+        """Return the arguments of each call of the function in JavaScript, by their names there."""
+        return [vars(self)]
 
     @abstractmethod
     def add_scores(self, nodes: Nodes, plan: Plan, x: str) -> Iterator[str]:
@@ -141,6 +135,7 @@ class Step:
     weights: NDArray[np.float64]  # (columns, k), feature after feature
     tables: Tables
     code: str
+    code_bytes: CodeBytes
     bias: NDArray[np.float64] | float = 0.0  # (k,)
     multiply_adds: int = 0  # the most a row can take, besides those of the weights
     ram: int = 0  # bytes of its local arrays
@@ -197,13 +192,6 @@ def beyond_float32(what: str) -> ValueError:
         f"The model cannot be exported in float32: it has {what} beyond the range of float32. "
         "Train it on columns of a smaller or larger unit."
     )
-
-
-def most_in_range(step: Step, more: Pairs, least: Any, most: Any) -> Pairs:
-    """Return ``most_added`` of single values, each within its range."""
-    offsets = step.tables.get("offsets", np.zeros(step.n, dtype=np.float32))
-    ends = np.stack([least - offsets, most - offsets])[:, :, None, None]
-    return (more * ends).max(axis=0)
 
 
 def weighted(nodes: Nodes, plan: Plan, values: str, places: Places) -> str:

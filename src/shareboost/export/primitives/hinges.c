@@ -4,6 +4,6 @@ static inline void $prefix(const $input *x, int first, int last, float *scores)
     for (i = first; i < last; ++i) {
         const float above = (float)x[${prefix}_columns[i]] - ${prefix}_thresholds[i];
         const float side = ${prefix}_below[i] ? -above : above;
-        ${name}_add($start + i, (side > 0.0f ? side : 0.0f)$scaled, scores);
+        ${name}_add($start + i, $value$scaled, scores);
     }
 }

@@ -1,8 +1,7 @@
 """Templates of one size as C: side by side, in blocks that share each pixel.
 
-The responses of many templates are summed side by side, a pixel at a time, and pixels of zero
-are left out: of an image that is mostly blank they are most of the work. The pixels that count
-at each place of a row are listed once for all templates.
+Pixels of zero, most of a blank image, are left out. Those that count at each place of a row are
+listed once for all templates.
 
 Early exit bounds responses. A template's response is at most its norm times that of the pixels
 under it, by Cauchy and Schwarz; of a template of zero mean, times that of the pixels less their
@@ -13,7 +12,6 @@ already, the place is skipped: the values are the same to the last bit.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import groupby
 from string import Template
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..text import float_literal, fragments, functions
-from .base import Form, Step, Tables, encode
+from .base import CodeBytes, Form, Step, Tables, encode
 
 if TYPE_CHECKING:
     from ..plan import Plan
@@ -67,11 +65,6 @@ class Lanes:
     order: Numbers  # (features,), places of the features among those of the part
     lane: Numbers  # (features,), among the lanes of all blocks
 
-    @property
-    def n_blocks(self) -> int:
-        """Number of blocks."""
-        return len(self.box)
-
     def multiply_adds(self) -> int:
         """Return those of an image without blank pixels."""
         rows, columns = self.box[:, 1] - self.box[:, 0], self.box[:, 3] - self.box[:, 2]
@@ -85,7 +78,6 @@ def step_of(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
     """Return templates of one size as a step, whose part has the codes of all lanes."""
     lanes = lanes_of(part, form.lanes)
     coded = encode(lanes.templates, form.weights)
-    shape = part.templates[0].shape
     words = _words(part, lanes, prefix, form)
     tables = _tables(part, lanes, coded.codes)
     more = "\n" + fragments(C)["more"] if lanes.more.size else ""
@@ -99,15 +91,24 @@ def step_of(part: Matches, plan: Plan, prefix: str, form: Form) -> Step:
     lists = words["across"] * words["listed"] * np.min_scalar_type(words["taps"]).itemsize
     numbers = words["across"] + words["n"] + words["lanes"] + words["tracks"]
     reordered = {name: getattr(part, name)[lanes.order] for name in ("places", "down", "across")}
-    codes = [template.reshape(shape) for template in coded.codes]
+    # Less for two features, or one template; more for several channels.
+    fewer = min(words["n"] - 1, words["lanes"]) == 1
+    channels = 120 if words["channels"] > 1 else 0
+    several = (880 + channels, 26) if fewer else (1010 + channels, 70)
     return Step(
-        replace(part, templates=codes, template=lanes.lane, **reordered),
+        replace(
+            part,
+            templates=list(coded.codes.reshape(-1, *part.templates[0].shape)),
+            template=lanes.lane,
+            **reordered,
+        ),
         prefix,
         form,
         words["n"],
         plan.weights[:, reordered["places"]].T,
         tables,
         code,
+        CodeBytes(700 + channels, several[0], 26, several[1]),
         multiply_adds=lanes.multiply_adds(),
         ram=lists + 4 * numbers,
         factor=coded.scales[lanes.lane].astype(np.float64) * part.unit,
@@ -123,45 +124,34 @@ def lanes_of(part: Matches, most: int) -> Lanes:
     more: list[tuple[int, int]] = []
     features: list[tuple[int, int]] = []
     order: list[int] = []
-    lanes: list[int] = []
+    lane_of: list[int] = []
     ends, boxes = [(0, 0, 0)], []
     for number, block in enumerate(blocks):
-        primary = [int(part.across[own[0]]) for _, own in block]
-        stop = 0
-        for mask, group in groupby(primary):
-            stop += len(list(group))
-            runs.append((stop, mask))
-        first = len(more)
-        for lane, (template, own) in enumerate(block):
+        first = [int(part.across[uses[0]]) for _, uses in block]  # the mask of each lane's run
+        runs += [(i + 1, mask) for i, mask in enumerate(first) if first[i + 1 : i + 2] != [mask]]
+        tracks = {pair: pair[0] for pair in enumerate(first)}
+        for lane, (template, uses) in enumerate(block):
             templates[number * width + lane] = part.templates[template].ravel()
-            for mask, group in groupby(own, key=lambda f: int(part.across[f])):
-                track = lane
-                if mask != primary[lane]:
-                    track = width + len(more) - first
-                    more.append((lane, mask))
-                for feature in group:
-                    features.append((track, int(part.down[feature])))
-                    order.append(feature)
-                    lanes.append(number * width + lane)
+            for feature in uses:
+                further = width + len(tracks) - len(block)
+                track = tracks.setdefault((lane, int(part.across[feature])), further)
+                features.append((track, int(part.down[feature])))
+            lane_of += [number * width + lane] * len(uses)
+            order += uses
+        more += list(tracks)[len(block) :]
         ends.append((len(runs), len(more), len(features)))
         boxes.append(_box(part, order[ends[-2][2] :]))
     pairs = (np.array(pairs, dtype=np.intp).reshape(-1, 2) for pairs in (runs, more, features))
-    arrays = (np.array(numbers, dtype=np.intp) for numbers in (ends, boxes, order, lanes))
+    arrays = (np.array(numbers, dtype=np.intp) for numbers in (ends, boxes, order, lane_of))
     return Lanes(templates, width, *pairs, *arrays)
 
 
 def _blocks(part: Matches, most: int) -> tuple[list[list[tuple[int, list[int]]]], int]:
     """Return the templates of each block, each with its features by mask; lanes of a block."""
-
-    def masks(feature: int) -> tuple[int, int]:
-        return int(part.across[feature]), int(part.down[feature])
-
     uses: dict[int, list[int]] = {}
-    for feature, template in enumerate(part.template.tolist()):
-        uses.setdefault(template, []).append(feature)
-    for own in uses.values():
-        own.sort(key=masks)
-    ordered = sorted(uses.items(), key=lambda item: masks(item[1][0]))
+    for feature in np.lexsort((part.down, part.across)).tolist():
+        uses.setdefault(int(part.template[feature]), []).append(feature)
+    ordered = list(uses.items())
     n_blocks = -(-len(ordered) // most)
     width = -(-len(ordered) // n_blocks)
     if n_blocks > 1 and most >= VECTOR:
@@ -173,9 +163,8 @@ def _box(part: Matches, features: list[int]) -> list[int]:
     """Return the first row and the end of those where any mask matters; so columns."""
     sides = []
     for masks, used in ((part.masks_down, part.down), (part.masks_across, part.across)):
-        own = [masks[number] for number in used[features]]
-        matter = np.any([mask >= NEGLIGIBLE * mask.max() for mask in own], axis=0)
-        where = np.flatnonzero(matter)
+        matter = [masks[i] >= NEGLIGIBLE * masks[i].max() for i in used[features]]
+        where = np.flatnonzero(np.any(matter, axis=0))
         sides += [int(where[0]), int(where[-1]) + 1]
     return sides
 
@@ -184,7 +173,7 @@ def _tables(part: Matches, lanes: Lanes, codes: NDArray[Any]) -> Tables:
     """Return the tables of the full form; the codes of templates are those of all lanes."""
     _, width, channels = part.image_shape
     y, x, c = np.indices(part.templates[0].shape).reshape(3, -1)
-    by_block = codes.reshape(lanes.n_blocks, lanes.n_lanes, -1)
+    by_block = codes.reshape(len(lanes.box), lanes.n_lanes, -1)
     tables = {
         "shift": (y * width + x) * channels + c,  # of each tap's pixel from that of the first
         "taps": by_block.transpose(0, 2, 1).reshape(-1, lanes.n_lanes),
@@ -201,18 +190,17 @@ def _tables(part: Matches, lanes: Lanes, codes: NDArray[Any]) -> Tables:
 def _words(part: Matches, lanes: Lanes, prefix: str, form: Form) -> dict[str, Any]:
     """Return the words of the full form: sizes, and how pixels and taps a, b, c and d are read."""
     rows, columns, channels = part.templates[0].shape
-    taps = rows * columns * channels
+    taps = part.templates[0].size
     smaller = "" if part.unit == 1.0 else f" * {float(np.float32(1.0 / part.unit))!r}f"
-    words = {
+    words: dict[str, Any] = {
         "n": part.places.size,
         "entry": f"{np.min_scalar_type(taps)}_t",
-        "end": taps,
         "marks": MARKS,
         "listed": taps + MARKS,
         "taps": taps,
         "lanes": lanes.n_lanes,
         "tracks": lanes.n_lanes + int(np.diff(lanes.ends[:, 1]).max(initial=0)),
-        "blocks": lanes.n_blocks,
+        "blocks": len(lanes.box),
         "rows": rows,
         "columns": columns,
         "width": part.image_shape[1],
@@ -234,9 +222,9 @@ def _words(part: Matches, lanes: Lanes, prefix: str, form: Form) -> dict[str, An
 def _bound_words(part: Matches, lanes: Lanes, codes: NDArray[Any], name: str) -> dict[str, Any]:
     """Return the words of bounds; the codes of templates are those of all lanes."""
     n = codes.shape[1]
-    wide = codes[np.any(codes != 0, axis=1)].astype(np.float64)
+    used = codes[np.any(codes != 0, axis=1)].astype(np.float64)
     # What the mean of the pixels can add to a response, for a template of norm 1.
-    share = (np.abs(wide.mean(axis=1)) / np.linalg.norm(wide, axis=1)).max(initial=0.0)
+    share = (np.abs(used.mean(axis=1)) / np.linalg.norm(used, axis=1)).max(initial=0.0)
     energy = fragments(PRUNING)["energy_less_mean" if share < LARGEST_MEAN / n**0.5 else "energy"]
     cast = "" if codes.dtype == np.float32 else "(float)"
     return {
@@ -248,7 +236,7 @@ def _bound_words(part: Matches, lanes: Lanes, codes: NDArray[Any], name: str) ->
             share=float_literal(1.00001 * share),
         ),
         "renewed": "(i & (i - 1)) == 0" if lanes.n_lanes > FEW_LANES else "1",
-        "checked": -(-lanes.n_blocks // MOST_CHECKS),
+        "checked": -(-len(lanes.box) // MOST_CHECKS),
         "masks_down": len(part.masks_down),
         "masks_across": len(part.masks_across),
         "own": f"{cast}{name}_weights[$start + i][best]",

@@ -18,7 +18,7 @@ static inline void ${prefix}_list(const $input *x, int y, $entry lists[$across][
                 }
     for (place = 0; place < $across; ++place)
         for (row = 0; row < $marks; ++row)
-            lists[place][n[place] + row] = $end;
+            lists[place][n[place] + row] = $taps;
 }
 
 //@ respond
@@ -29,7 +29,7 @@ static inline void ${prefix}_respond(const $input *at, const $entry *list, int b
     int j;
     for (j = 0; j < $lanes; ++j)
         out[j] = 0.0f;
-    for (; list[3] != $end; list += 4) {
+    for (; list[3] != $taps; list += 4) {
         const $tap *a = taps[list[0]], *b = taps[list[1]], *c = taps[list[2]], *d = taps[list[3]];
         const float pa = $pixel_a, pb = $pixel_b;
         const float pc = $pixel_c, pd = $pixel_d;
@@ -37,7 +37,7 @@ static inline void ${prefix}_respond(const $input *at, const $entry *list, int b
             out[j] += (pa * $a + pb * $b) + (pc * $c + pd * $d);
         SHAREBOOST_COUNT(4 * $lanes);
     }
-    for (; *list != $end; ++list) {
+    for (; *list != $taps; ++list) {
         const $tap *a = taps[list[0]];
         const float pa = $pixel_a;
         for (j = 0; j < $lanes; ++j)
@@ -64,11 +64,11 @@ static inline void ${prefix}_row(
     int blank = end - begin < $across;
     int place, i, j;
     for (place = begin; place < end; ++place)
-        blank |= lists[place][0] == $end;
+        blank |= lists[place][0] == $taps;
     for (j = 0; j < $tracks; ++j)
         largest[j] = blank ? 0.0f : -FLT_MAX;
     for (place = begin; place < end; ++place) {
-        if (lists[place][0] == $end$closed)
+        if (lists[place][0] == $taps$closed)
             continue;
         ${prefix}_respond(x + (y * $width + place) * $channels, lists[place], block, response);
         for (i = ${prefix}_ends[block][0], j = 0; i < ${prefix}_ends[block + 1][0]; ++i) {

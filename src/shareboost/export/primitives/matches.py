@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..text import floats, integers, number, template
-from .base import Call, CodeBytes, Form, Primitive, Step, Tables, Values, weighted
+from .base import Form, Primitive, Step, Tables, Values, weighted
 from .lanes import step_of
 
 if TYPE_CHECKING:
@@ -59,51 +58,40 @@ class Matches(Primitive):
         images = np.ascontiguousarray(X.reshape(-1, *self.image_shape) / self.unit, np.float32)
         values = np.empty((self.template.size, len(X)), dtype=np.float32)
         numbers = zip(self.template, self.down, self.across, strict=True)
-        for i, (own, down, across) in enumerate(numbers):
-            codes = np.ascontiguousarray(self.templates[own], np.float32)
+        for i, (template, down, across) in enumerate(numbers):
+            codes = np.ascontiguousarray(self.templates[template], np.float32)
             masks = self.masks_down[down], self.masks_across[across]
             template_column(images, codes, *masks, values[i])
         return values.T.astype(np.float64)
 
-    def search_tables(self, step: Step, weights: Values, rounding: float) -> Tables:
+    def search_tables(self, step: Step, rounding: float) -> Tables:
         """Return how much rounding may do, in units of the highest response under each mask."""
         norms = 1.0 / step.tables["inverse"].astype(np.float64)
         sizes = np.zeros((len(self.masks_down), len(self.masks_across)))
-        np.add.at(sizes, (self.down, self.across), norms * np.abs(weights).max(axis=1))
+        np.add.at(sizes, (self.down, self.across), norms * np.abs(step.decoded).max(axis=1))
         return {"sizes": (sizes.ravel() * rounding).astype(np.float32)}
 
-    def code_bytes(self, step: Step) -> CodeBytes:
-        """Return less for two features, or one template; more for several channels."""
-        fewer = min(step.n - 1, step.words["lanes"]) == 1
-        channels = 120 if step.words["channels"] > 1 else 0
-        several = (1010 - 130, 26) if fewer else (1010, 70)
-        return CodeBytes(700 + channels, several[0] + channels, 26, several[1])
+    def calls(self) -> list[dict[str, Any]]:
+        return [same._arguments() for same in by_size(self)]
 
-    def calls(self) -> list[Call]:
-        source = template("primitives/matches.js")
-        return [Call("matches", source, same._fields()) for same in by_size(self)]
-
-    def _fields(self) -> dict[str, str]:
-        """Return the fields of templates of one size in JavaScript."""
+    def _arguments(self) -> dict[str, Any]:
+        """Return the arguments for templates of one size."""
         rows, columns, channels = self.templates[0].shape
-        sizes = {
+        return {
+            "places": self.places,
+            "unit": self.unit,
             "width": self.image_shape[1],
             "channels": channels,
             "rows": rows,
             "columns": columns,
             "nDown": self.masks_down[0].size,
             "nAcross": self.masks_across[0].size,
-        }
-        return {
-            "places": integers(self.places),
-            "unit": number(self.unit),
-            **{name: str(size) for name, size in sizes.items()},
-            "templates": floats(np.stack(self.templates)),
-            "template": integers(self.template),
-            "masksDown": floats(np.stack(self.masks_down)),
-            "down": integers(self.down),
-            "masksAcross": floats(np.stack(self.masks_across)),
-            "across": integers(self.across),
+            "templates": np.stack(self.templates),
+            "template": self.template,
+            "masksDown": np.stack(self.masks_down),
+            "down": self.down,
+            "masksAcross": np.stack(self.masks_across),
+            "across": self.across,
         }
 
     def add_scores(self, nodes: Nodes, plan: Plan, x: str) -> Iterator[str]:
@@ -140,10 +128,9 @@ class Matches(Primitive):
         across = nodes.constant(np.stack(self.masks_across), np.float32)
         across = nodes.take(across, self.across[some], axis=0)
         down = nodes.take(nodes.constant(np.stack(self.masks_down), np.float32), self.down[some], 0)
-        n, n_across, n_down = template.size, self.masks_across[0].size, self.masks_down[0].size
-        masks = nodes.add(
-            "Mul", nodes.reshape(down, n, n_down, 1), nodes.reshape(across, n, 1, n_across)
-        )
+        down = nodes.reshape(down, template.size, self.masks_down[0].size, 1)
+        across = nodes.reshape(across, template.size, 1, self.masks_across[0].size)
+        masks = nodes.add("Mul", down, across)
         return nodes.reduce("ReduceMax", nodes.add("Mul", responses, masks), 2, 3)
 
 
@@ -152,25 +139,20 @@ def by_size(part: Matches) -> list[Matches]:
     shapes = [part.templates[template].shape for template in part.template]
     sizes = []
     for shape in dict.fromkeys(shapes):
-        some = np.flatnonzero([own == shape for own in shapes])
+        some = np.flatnonzero([other == shape for other in shapes])
         some = some[np.argsort(part.template[some], kind="stable")]
         fields: dict[str, Any] = {"places": part.places[some]}
-        for names, name in (
-            ("templates", "template"),
-            ("masks_down", "down"),
-            ("masks_across", "across"),
-        ):
+        indices = {"templates": "template", "masks_down": "down", "masks_across": "across"}
+        for names, name in indices.items():
             used, fields[name] = np.unique(getattr(part, name)[some], return_inverse=True)
             fields[names] = [getattr(part, names)[number] for number in used]
         sizes.append(replace(part, **fields))
     return sizes
 
 
-def _different(
-    arrays: list[NDArray[np.float32]],
-) -> tuple[list[NDArray[np.float32]], NDArray[np.intp]]:
+def _different(arrays: list[NDArray[np.float32]]) -> tuple[list[Any], NDArray[np.intp]]:
     """Return the different ones among some arrays, and which of them each is."""
     known: dict[tuple[Any, ...], int] = {}
     which = [known.setdefault((a.shape, a.tobytes()), len(known)) for a in arrays]
-    first = np.unique(np.array(which, dtype=np.intp), return_index=True)[1]
-    return [arrays[place] for place in first], np.array(which, dtype=np.intp)
+    firsts = np.unique(which, return_index=True)[1]
+    return [arrays[first] for first in firsts], np.array(which, dtype=np.intp)
