@@ -14,7 +14,7 @@ from torch import Tensor
 from ...arrays import to_float64
 from ...gram import Factor, Gram
 from ...penalties import PENALTIES
-from ...pools.features import columns_type
+from ...pools.array_api import columns_type
 from ..base import Backend
 from .memory import ADVICE, DeviceMemoryError, Memory
 from .tensors import compressed, full_precision, is_sparse, readable
