@@ -168,7 +168,7 @@ def test_names_tell_the_centre_the_radius_and_the_column():
     radius = float(constant.split("r = ")[1].rstrip(")"))
     atom = clf.path_.features
     assert radius == pytest.approx(
-        atom.coordinates.unit * np.sqrt(float(atom.squared_radii[0])), rel=0.01
+        atom.unit * np.sqrt(float(atom.squared_radii[0])), rel=0.01
     )
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import float_type, ranges
 from ..validation import one_of
+from .array_api import beside, namespace
 from .base import (
     PART_BYTES,
     SCALES,
@@ -25,7 +26,7 @@ from .base import (
     added,
     check_bounded,
 )
-from .features import INPUTS, Features, Integers, beside, namespace, one_each
+from .features import INPUTS, Features, Integers, one_each
 from .table import Table, chunks, moments_of, scaling
 
 # Up to so many classes the kernel for few rows is faster than BLAS: by 1.6 for 10 classes, 1.1

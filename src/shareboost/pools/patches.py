@@ -16,7 +16,7 @@ from ..inputs import backend_module
 from ..progress import track
 from ..threads import single_threaded_blas
 from ..validation import at_least
-from .features import columns_type, is_host, namespace
+from .array_api import columns_type, is_host, namespace
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
 Shape = tuple[int, int, int]  # height, width and channels

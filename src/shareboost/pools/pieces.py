@@ -17,25 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import dense, float_type
 from ..progress import track
 from ..validation import at_least, is_number, one_of
+from .array_api import beside, columns_type, empty_beside, is_host, namespace
 from .base import PART_BYTES, Atoms, Floats, Pool, Sums, check_bounded
-from .features import (
-    ATOMS,
-    INPUTS,
-    Choice,
-    Digits,
-    Features,
-    Ids,
-    Numbers,
-    Positive,
-    Reals,
-    beside,
-    columns_type,
-    empty_beside,
-    is_host,
-    namespace,
-)
+from .features import ATOMS, INPUTS, Choice, Digits, Features, Ids, Numbers, Positive, Reals
 from .patches import cluster
-from .table import Table, Vector, chunks, joined_powers, largest_magnitudes, powers
+from .table import Moments, Table, Vector, chunks, joined_powers, powers
 from .thresholds import digits_apart
 
 Singles = NDArray[np.float32]
@@ -63,11 +49,9 @@ class Coordinates(NamedTuple):
         return out
 
 
-def coordinates_of(X: Any, share: Vector) -> Coordinates:
+def coordinates_of(moments: Moments) -> Coordinates:
     """Return coordinates about the weighted mean, in units of the root mean variance."""
-    # Of sparse rows written out, so that both kinds of rows have the same coordinates.
-    parts = (powers(dense(X[rows]), share[rows]) for rows in chunks(X))
-    _, _, mean, deviation = reduce(joined_powers, parts).moments
+    _, _, mean, deviation = moments
     largest = float(deviation.max())
     if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
         return Coordinates(mean, float(np.abs(mean).max()) or 1.0)
@@ -106,19 +90,15 @@ class PieceFeatures(Features):
     form: Annotated[str, Choice(values=("smooth", "paper"))]
 
     @property
-    def coordinates(self) -> Coordinates:
-        """Those of the centres and radii."""
-        return Coordinates(self.mean, self.unit)
-
-    @property
     def widths(self) -> NDArray[np.intp]:
         return np.full(self.ids.size, self.centres.shape[1] + 1, dtype=np.intp)
 
     def columns(self, X: Any) -> Any:
         X = X.tocsr() if hasattr(X, "tocsr") else X
         out = empty_beside(X, (self.n_columns, X.shape[0]), columns_type(X))
+        coordinates = Coordinates(self.mean, self.unit)
         for rows in _chunks(X):
-            self.write(X[rows], self.coordinates.of(X[rows]), out[:, rows])
+            self.write(X[rows], coordinates.of(X[rows]), out[:, rows])
         return out.T
 
     def write(self, X: Any, points: Any, out: Any) -> None:
@@ -244,10 +224,13 @@ class Pieces(Pool):
             )
         share = weight / weight.sum()
         X = X.tocsr() if sp.issparse(X) else X
-        if self.form == "bounded":
-            check_bounded(largest_magnitudes(X), "form")
         with np.errstate(over="ignore", invalid="ignore"):
-            self.coordinates_ = coordinates_of(X, share)
+            # Of sparse rows written out, so that both kinds of rows have the same coordinates.
+            of_chunks = (powers(dense(X[rows]), share[rows]) for rows in chunks(X))
+            moments = reduce(joined_powers, of_chunks).moments
+            if self.form == "bounded":
+                check_bounded(moments.largest, "form")
+            self.coordinates_ = coordinates_of(moments)
             points = self._points(X)
         if not np.isfinite([*self.coordinates_.mean, self.coordinates_.unit]).all():
             raise FloatingPointError(

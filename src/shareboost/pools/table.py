@@ -15,7 +15,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from ..arrays import float_type, is_sparse, numpy_type, ranges
 from ..inputs import backend_module
-from .features import is_host
+from .array_api import is_host
 
 Vector = NDArray[np.float64]
 Answer = TypeVar("Answer")
@@ -132,18 +132,6 @@ def _stored_entries(X: Any, weight: Vector) -> int:
 def chunks(X: Any) -> list[slice]:
     """Return ranges of rows of about ``CHUNK_BYTES`` in float64."""
     return ranges(X.shape[0], max(1, CHUNK_BYTES // (8 * max(1, X.shape[1]))))
-
-
-def largest_magnitudes(X: Any) -> Vector:
-    """Return the largest magnitude of every column."""
-    if not is_host(X):
-        return backend_module(X, "columns").largest_magnitudes(X)
-    if not X.shape[0]:
-        return np.zeros(X.shape[1])
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sp.issparse(X):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
-    return np.maximum(-low.astype(np.float64), high.astype(np.float64))
 
 
 class Moments(NamedTuple):

@@ -19,22 +19,9 @@ from ..inputs import backend_module
 from ..kernels import MIDDLE
 from ..validation import at_least, from_zero, image_shape_of_rows, one_of, positive
 from . import patches
+from .array_api import beside, columns_type, empty_beside, is_host, namespace
 from .base import POWERS, Atoms, Floats, Pool, Sums
-from .features import (
-    ATOMS,
-    Features,
-    Ids,
-    ImageShape,
-    Numbers,
-    Positive,
-    Reals,
-    Stacks,
-    beside,
-    columns_type,
-    empty_beside,
-    is_host,
-    namespace,
-)
+from .features import ATOMS, Features, Ids, ImageShape, Numbers, Positive, Reals, Stacks
 from .patches import CHUNK_IMAGES, Images, as_images
 from .table import Table, Vector
 

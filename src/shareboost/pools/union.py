@@ -16,8 +16,9 @@ from sklearn.utils.metaestimators import _BaseComposition
 
 from ..arrays import dense
 from ..validation import positive
+from .array_api import beside, namespace
 from .base import Atoms, Floats, Pool, Sums
-from .features import Features, Ids, Integers, Members, Texts, beside, namespace
+from .features import Features, Ids, Integers, Members, Texts
 from .table import Table
 
 Places = NDArray[np.intp]
