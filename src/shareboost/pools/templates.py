@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -34,8 +33,6 @@ CHUNK_TEMPLATES = 256
 SAMPLE_IMAGES = 1000
 # Where the centre of a mask may be, in pixels from the image's corner.
 FARTHEST = 1 << 24
-# Compiled when first used.
-KERNELS = "shareboost.kernels.templates"
 # Relative to the mean deviation of all columns.
 SMALLEST_DEVIATION = 0.01
 
@@ -99,11 +96,14 @@ class TemplateFeatures(Features):
     def write(self, X: Any, out: Any) -> None:
         """Write the columns for some rows of X into out, (n_columns, n)."""
         xp = namespace(out)
-        loops = import_module(KERNELS) if is_host(out) else backend_module(out, "kernels")
+        if is_host(out):
+            from ..kernels import templates as kernels
+        else:
+            kernels = backend_module(out, "kernels")
         images = as_images(X, slice(None), self.image_shape, self.unit)
         column = xp.empty_like(images[:, 0, 0, 0])
         for place, own in enumerate(zip(self.templates, self.down, self.across, strict=True)):
-            loops.template_column(images, *(beside(out, array) for array in own), column)
+            kernels.template_column(images, *(beside(out, array) for array in own), column)
             out[place] = column * self.unit
 
     def names(self, input_names: Sequence[str]) -> list[str]:
@@ -225,7 +225,7 @@ class Templates(Pool):
         X, _ = table.gathered(self.random_state)
         rng = check_random_state(self.random_state)
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        largest = patches.largest_magnitude(X)
+        largest = float(max(X.max(), -float(X.min())))
         self.unit_ = patches.unit_of(largest)
         self.sizes_ = []
         for templates in self._templates(X, rng, self.min_deviation * largest / self.unit_):
@@ -251,7 +251,13 @@ class Templates(Pool):
         limits = self.n_patches, smallest, self.unit_
         for size in patches.patch_sizes(self.patch_size, shape):
             drawn = patches.random_patches(X, shape, size, *limits, rng)
-            centres = patches.make_templates(drawn, self.n_templates, size, rng)
+            if len(drawn) < self.n_templates:
+                raise ValueError(
+                    f"n_templates={self.n_templates} is more than the {len(drawn)} patches of size "
+                    f"{size[0]} x {size[1]} that were drawn and vary: Templates takes at most as "
+                    "many. Lower it or min_deviation, or raise n_patches or the number of images."
+                )
+            centres = patches.cluster(drawn, self.n_templates, rng, "clustering patches")
             yield centres.reshape(-1, *size, shape[2])
 
     def widen(self) -> Self:
