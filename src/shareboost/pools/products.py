@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -19,7 +20,7 @@ from ..validation import one_of
 from .array_api import beside, columns_type, namespace, taken
 from .base import PART_BYTES, SCALES, Atoms, Floats, Pool, Sums, check_bounded
 from .features import INPUTS, Choice, Features, Ids, Integers
-from .table import Table, Vector, grouped, joined_powers, powers, sums_type
+from .table import Table, Vector, joined_powers, powers, sums_type
 
 # A part holds the products of up to so many columns with all others. Measured on Isolet:
 # matrix products of 32 columns run at full speed.
@@ -133,19 +134,18 @@ class Products(Pool):
         self.unit_ = np.where(largest == 0.0, 1.0, largest)
         self._set_scales(table, of_columns.total, centred)
 
-    def _part_moments(self, table: Table, total: float) -> Iterator[tuple[slice, Any]]:
-        """Yield the moments of every part, those of many by one pass over the rows."""
-        for parts in grouped(self.parts(1), lambda part: 16 * (part.stop - part.start)):
-            question = partial(_moments_of_parts, self, parts, total)
-            moments = table.ask(question, _added_up, "scales of products")
-            yield from zip(parts, moments, strict=True)
-
     def _set_scales(self, table: Table, total: float, centred: bool) -> None:
         """Set all that the moments of the products tell."""
+
+        def size(part: slice) -> int:
+            return 16 * (part.stop - part.start)
+
+        question = partial(_moments_of_parts, self, total)
+        moments = table.ask_each(self.parts(1), size, question, operator.add, "scales of products")
         scale = np.ones(self.n_atoms_)
         may_be_chosen = np.zeros(self.n_atoms_, dtype=bool)
         farthest, sizes = 0.0, [1.0]
-        for part, (mean, square) in self._part_moments(table, total):  # in units of its size
+        for part, (mean, square) in moments:  # in units of its size
             size = self._sizes(part)
             variance = np.maximum(square - mean**2, 0.0)
             # Below this, what is left of the difference is rounding.
@@ -272,13 +272,9 @@ def _divided(data: Any, unit: Vector, dtype: np.dtype[Any]) -> Any:
 
 
 def _moments_of_parts(
-    pool: Products, parts: list[slice], total: float, X: Any, weight: Vector
+    pool: Products, total: float, parts: list[slice], X: Any, weight: Vector
 ) -> list[Vector]:
     """Return a block's share of the moments of some parts, (2, atoms of the part) each."""
     X, share = X.tocsr() if sp.issparse(X) else X, weight / total
     moments = (np.stack(pool._moments(X, share, part)) for part in parts)
     return list(track(moments, "scales of products", len(parts)))
-
-
-def _added_up(one: list[Vector], other: list[Vector]) -> list[Vector]:
-    return [a + b for a, b in zip(one, other, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -59,6 +60,22 @@ class Table(ABC):
         They are merged in pairs of neighbours, in the order of the rows. ``what`` names the pass
         over the rows in words.
         """
+
+    def ask_each(
+        self,
+        items: Iterable[Item],
+        size: Callable[[Item], int],
+        question: Callable[[list[Item], Any, Vector], list[Answer]],
+        merge: Merge[Answer],
+        what: str,
+    ) -> Iterator[tuple[Item, Answer]]:
+        """Yield every item with its answer, some items for each pass over the rows.
+
+        ``question(items, X, weight)`` answers to each of some items, in ``size(item)`` bytes.
+        """
+        each = partial(_merged_each, merge)
+        for some in grouped(items, size):
+            yield from zip(some, self.ask(partial(question, some), each, what), strict=True)
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
@@ -123,6 +140,10 @@ def grouped(items: Iterable[Item], size: Callable[[Item], int]) -> Iterator[list
         held += size(item)
     if group:
         yield group
+
+
+def _merged_each(merge: Merge[Answer], one: list[Answer], other: list[Answer]) -> list[Answer]:
+    return [merge(a, b) for a, b in zip(one, other, strict=True)]
 
 
 def _stored_entries(X: Any, weight: Vector) -> int:
