@@ -16,14 +16,14 @@ from shareboost.pools.threshold_search import (
     measures,
     sketches,
 )
-from shareboost.pools.thresholds import count_columns, thresholds
+from shareboost.pools.thresholds import Cells, count_columns, thresholds
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
 def local_cuts(X, weight, max_bins):
     """The thresholds of every column, from all of its distinct values."""
-    return [thresholds(column.cells, max_bins) for column in count_columns(X, weight)]
+    return [thresholds(Cells.of(*column), max_bins) for column in count_columns(X, weight)]
 
 
 def assert_same_cuts(X, weight, max_bins, **how):

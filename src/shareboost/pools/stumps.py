@@ -90,7 +90,7 @@ class Binned(Pool):
         elif table.sparse:
             return thresholds.cut_sparse_columns(*table.rows, self.max_bins)
         else:
-            cells = (column.cells for column in self._counted(*table.rows))
+            cells = (Cells.of(*column) for column in self._counted(*table.rows))
         return (thresholds.cut_column(column, self.max_bins) for column in cells)
 
     def _counted(self, X: Any, weight: NDArray[np.float64]) -> Iterator[Counted]:

@@ -45,9 +45,11 @@ class Gaps(NamedTuple):
     high: Vector  # the last of each range; NaN lies above all numbers
 
     def inside(self, values: Vector) -> Flags:
-        """Return which values lie in a range."""
-        begun = np.searchsorted(self.low, values, side="right")
-        return begun == np.searchsorted(self.high, values) + 1
+        """Return which of rising values lie in a range."""
+        changes = np.zeros(values.size + 1, dtype=np.intp)
+        np.add.at(changes, np.searchsorted(values, self.low), 1)
+        np.add.at(changes, np.searchsorted(values, self.high, side="right"), -1)
+        return np.cumsum(changes[:-1]) > 0
 
 
 class Points(NamedTuple):
@@ -106,11 +108,11 @@ def measures(asked: list[Points], X: Any, weight: Vector) -> list[Cells]:
     for (_, points), (values, mass) in zip(asked, _counts(asked, X, weight), strict=True):
         none = np.full(2 * points.size + 1, np.inf)
         cells = Cells(none, -none, np.zeros(none.size), np.zeros(none.size))
-        cell = np.searchsorted(points, values) + np.searchsorted(points, values, side="right")
-        first = np.flatnonzero(np.diff(cell, prepend=-1))
-        held = cell[first]
-        cells.least[held] = values[first]
-        cells.greatest[held] = np.maximum.reduceat(values, first)
+        ends = [np.searchsorted(values, points, side=side) for side in ("left", "right")]
+        edges = np.concatenate([[0], np.stack(ends, axis=1).ravel(), [values.size]])
+        held = np.flatnonzero(np.diff(edges))
+        first = edges[held]
+        cells.least[held], cells.greatest[held] = values[first], values[edges[held + 1] - 1]
         cells.mass[held] = np.add.reduceat(mass, first)
         cells.most[held] = np.maximum.reduceat(mass, first)
         answer.append(cells)
@@ -152,7 +154,7 @@ def cells_of(table: Table, max_bins: int | None) -> list[Cells]:
     columns, searched = [], []
     whole = np.array([-np.inf]), np.array([np.nan])
     for gaps, sketch in sketched([Gaps(j, *whole) for j in range(table.n_columns)]):
-        cells = Counted(sketch.values, sketch.mass).cells
+        cells = Cells.of(sketch.values, sketch.mass)
         if not sketch.complete:
             if max_bins is None:
                 raise ValueError(
@@ -166,28 +168,22 @@ def cells_of(table: Table, max_bins: int | None) -> list[Cells]:
             searched.append((Gaps(gaps.column, gap.least, gap.greatest), sketch))
         columns.append(cells)
     while searched and max_bins is not None:
-        finer = [
-            (gaps, Counted(sketch.values, sketch.mass).cells)
-            for gaps, sketch in searched
-            if sketch.complete
-        ]
-        asked = {
-            gaps.column: (gaps, _points(columns[gaps.column], gaps, sketch, max_bins))
-            for gaps, sketch in searched
-            if not sketch.complete
-        }
-        points = [Points(column, values) for column, (_, values) in asked.items()]
-        answers = table.ask_each(
-            points, _size_of_cells, measures, joined_cells, "weights of values"
-        )
-        for (column, _), cells in answers:
-            gaps, _ = asked[column]
-            held = (cells.least <= cells.greatest) & gaps.inside(cells.least)
-            finer.append((gaps, cells.at(held)))
-        for gaps, cells in finer:
-            known = columns[gaps.column]
-            columns[gaps.column] = known.at(~np.isin(known.least, gaps.low)).joined(cells)
-        left = [_open(gaps.column, columns[gaps.column], max_bins) for gaps, _ in searched]
+        finer, asked = [], []
+        for gaps, sketch in searched:
+            if sketch.complete:
+                finer.append((gaps.column, Cells.of(sketch.values, sketch.mass)))
+            else:
+                points = _points(columns[gaps.column], gaps, sketch, max_bins)
+                asked.append(Points(gaps.column, points))
+        answers = table.ask_each(asked, _size_of_cells, measures, joined_cells, "weights of values")
+        finer += [(points.column, cells) for points, cells in answers]
+        gaps_of = {gaps.column: gaps for gaps, _ in searched}
+        for column, cells in finer:
+            gaps, known = gaps_of[column], columns[column]
+            held = cells.at(cells.least <= cells.greatest)
+            inside = held.at(gaps.inside(held.least))
+            columns[column] = known.at(~np.isin(known.least, gaps.low)).joined(inside)
+        left = [_open(column, columns[column], max_bins) for column in gaps_of]
         searched = list(sketched([gaps for gaps in left if gaps.low.size]))
     return columns
 
@@ -215,7 +211,7 @@ def _points(cells: Cells, gaps: Gaps, sketch: Sketch, max_bins: int) -> Vector:
     inside = np.searchsorted(cells.least, sketch.values, side="right") - 1
     sketched = np.bincount(inside, sketch.mass, minlength=cells.mass.size)
     mass = sketch.mass * (cells.mass[inside] / sketched[inside])
-    tried = cells.at(sketched == 0.0).joined(Counted(sketch.values, mass).cells)
+    tried = cells.at(sketched == 0.0).joined(Cells.of(sketch.values, mass))
     places, most = quantiles(tried, max_bins)
     chosen = tried.mass > most / 2
     chosen |= np.diff(np.floor(np.cumsum(tried.mass) / (most / 2)), prepend=0.0) > 0
