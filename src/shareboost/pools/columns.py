@@ -26,7 +26,7 @@ from .base import (
     added,
     check_bounded,
 )
-from .features import INPUTS, Features, Integers, one_each
+from .features import INPUTS, Features, Integers
 from .table import Table, chunks, moments_of, scaling
 
 # Up to so many classes the kernel for few rows is faster than BLAS: by 1.6 for 10 classes, 1.1
@@ -56,14 +56,8 @@ class ColumnFeatures(Features):
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [str(input_names[j]) for j in self.ids]
 
-    def reads(self, n_columns_in: int) -> sp.csr_array:
-        return one_each(self.ids, n_columns_in)
-
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "reads", {"places": places, "columns": self.ids}
-
-    def renumbered(self, places: NDArray[np.intp]) -> ColumnFeatures:
-        return ColumnFeatures(places[self.ids])
 
 
 class Columns(Pool):

@@ -162,12 +162,28 @@ class Features(ABC):
         """Return a readable name for each atom; that of its column where it has one."""
         return self.names(input_names)
 
+    @classmethod
+    def _fields_of_columns(cls) -> list[str]:
+        """Return the fields that are columns of X, one for each atom; -1 stands for none."""
+        return [
+            name
+            for name, how in (cls.declared() if hasattr(cls, "kind") else {}).items()
+            if isinstance(how, Integers) and how.by_atom and how.below == INPUTS
+        ]
+
     def reads(self, n_columns_in: int) -> sp.csr_array | None:
         """Return which of X's columns each atom reads, (atoms, n_columns_in), as booleans.
 
-        None where every atom reads every column.
+        Those that its fields are. None where every atom reads every column.
         """
-        return None
+        if not (names := self._fields_of_columns()):
+            return None
+        columns = np.sort(np.stack([getattr(self, name) for name in names], axis=1), axis=1)
+        read = columns >= 0
+        read[:, 1:] &= columns[:, 1:] != columns[:, :-1]
+        pointers = np.concatenate([[0], np.cumsum(read.sum(axis=1))])
+        entries = np.ones(pointers[-1], dtype=bool), columns[read], pointers
+        return sp.csr_array(entries, shape=(self.ids.size, n_columns_in))
 
     def shares(self, n_columns_in: int) -> sp.csr_array:
         """Return what X's columns have of each of the columns, (n_columns, n_columns_in).
@@ -208,17 +224,22 @@ class Features(ABC):
 
         The place of a column that is not there is -1; no atom reads it.
         """
-        raise TypeError(
-            f"Features of the type {type(self).__name__} read X as it was given: those of the "
-            "pools of shareboost can be computed from fewer columns."
-        )
+        if not hasattr(self, "kind"):
+            raise TypeError(
+                f"Features of the type {type(self).__name__} read X as it was given: those of the "
+                "pools of shareboost can be computed from fewer columns."
+            )
+        fields = {name: getattr(self, name) for name in self.declared()}
+        for name in self._fields_of_columns():
+            fields[name] = np.where(fields[name] < 0, -1, places[fields[name]])
+        return type(self)(**fields)
 
 
 @cache
 def _declared(kind: Any) -> dict[str, Any]:
     """Return how each field of a dataclass is stored, by its name."""
     hints = get_type_hints(kind, include_extras=True)
-    return {own.name: hints[own.name].__metadata__[0] for own in fields(kind)}
+    return {field.name: hints[field.name].__metadata__[0] for field in fields(kind)}
 
 
 def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:

@@ -51,16 +51,9 @@ class HingeFeatures(Features):
             names.append(f"max(0, {first} - {second})")
         return names
 
-    def reads(self, n_columns_in: int) -> sp.csr_array:
-        return one_each(self.column, n_columns_in)
-
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         cuts = {"columns": self.column, "thresholds": self.threshold, "below": self.below}
         yield "hinges", {"places": places, **cuts}
-
-    def renumbered(self, places: NDArray[np.intp]) -> HingeFeatures:
-        column = places[self.column]
-        return HingeFeatures(self.ids, column, self.threshold, self.below, self.digits)
 
 
 class Block(NamedTuple):

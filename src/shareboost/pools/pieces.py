@@ -146,9 +146,6 @@ class PieceFeatures(Features):
         piece = sp.vstack([sp.eye_array(n_columns_in), sp.csr_array(level)], format="csr")
         return piece[np.tile(np.arange(n_columns_in + 1), self.ids.size)]
 
-    def renumbered(self, places: NDArray[np.intp]) -> PieceFeatures:
-        return self  # which reads all columns
-
 
 class _ShellBlock(NamedTuple):
     """Rows of a block: sorted into shells, centre by centre."""

@@ -65,21 +65,10 @@ class ProductFeatures(Features):
 
         return [name(i, j) for i, j in zip(self.left, self.right, strict=True)]
 
-    def reads(self, n_columns_in: int) -> sp.csr_array:
-        both = np.stack([self.left, self.right], axis=1)
-        read = np.stack([(self.left >= 0) & (self.left < self.right), self.right >= 0], axis=1)
-        pointers = np.concatenate([[0], np.cumsum(read.sum(axis=1))])
-        entries = np.ones(pointers[-1], dtype=bool), both[read], pointers
-        return sp.csr_array(entries, shape=(self.ids.size, n_columns_in))
-
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         single = self.dtype == np.float32  # rounded so of float32 input, as in training
         factors = {"left": self.left, "right": self.right}
         yield "products", {"places": places, **factors, "single": single}
-
-    def renumbered(self, places: NDArray[np.intp]) -> ProductFeatures:
-        left = np.where(self.left < 0, -1, places[self.left])
-        return ProductFeatures(self.ids, left, places[self.right], self.dtype)
 
 
 class Products(Pool):

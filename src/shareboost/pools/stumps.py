@@ -54,15 +54,9 @@ class StumpFeatures(Features):
             for j, threshold, digits in zip(self.column, self.threshold, self.digits, strict=True)
         ]
 
-    def reads(self, n_columns_in: int) -> sp.csr_array:
-        return one_each(self.column, n_columns_in)
-
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         read = {"columns": self.column, "thresholds": self.threshold}
         yield "thresholds", {"places": places, **read}
-
-    def renumbered(self, places: NDArray[np.intp]) -> StumpFeatures:
-        return StumpFeatures(self.ids, places[self.column], self.threshold, self.digits)
 
 
 class Binned(Pool):

@@ -130,9 +130,6 @@ class TemplateFeatures(Features):
             share[:] = convolve(mask, np.abs(template.astype(np.float64)), method="direct").ravel()
         return sp.csr_array(found / found.sum(axis=1, keepdims=True))
 
-    def renumbered(self, places: NDArray[np.intp]) -> TemplateFeatures:
-        return self  # which reads all columns
-
 
 class _ImageBlock(NamedTuple):
     codes: NDArray[np.uint8]  # (atoms, n)
