@@ -46,40 +46,28 @@ class Pool(BaseEstimator, ABC):
     A pool knows how to correlate the columns of all its atoms with a residual, and how to
     compute the columns of one. It knows nothing of losses, rounds, rules or labels.
 
-    ``stats`` must *add* over blocks of rows: the paper ranks an atom by the norm of a
-    sum over examples, and the norm of a sum is not the sum of norms. Only the total
-    over all blocks is scored.
+    ``stats`` must *add* over blocks of rows: the paper ranks an atom by the norm of a sum over
+    examples, and the norm of a sum is not the sum of norms. Only the total over all blocks is
+    scored.
 
-    Atoms are numbered ``0 .. n_atoms_ - 1`` and scored in ``parts``, ranges of atoms
-    whose statistics are small enough to be held at once, each by one thread. So memory
-    is bounded by a part, not by the number of atoms.
+    Atoms are numbered ``0 .. n_atoms_ - 1`` and scored in ``parts``, ranges of atoms whose
+    statistics are small enough to be held at once, each by one thread. So memory is bounded by a
+    part, not by the number of atoms.
 
     A pool must have two methods: ``learn`` and ``features``, whose ``columns`` then make all else
     that is asked of it, in NumPy, on a torch device or on a cluster. What a pool overrides beside
     them makes it fast.
-
-    Attributes
-    ----------
-    n_atoms_ : int
-    dtype_ : numpy.dtype
-        The floating type of the columns.
-    sums_dtype_ : numpy.dtype
-        That of the sums over the rows of a block.
-    edges_ : array of shape ``(n_atoms_ + 1,)`` or None
-        Where the columns of each atom start among those of all. None: each atom has one.
-    usable_ : array of shape ``(n_atoms_,)`` or None
-        Which atoms may be chosen; None for all. With an intercept, constant atoms may not;
-        without one, only atoms that are zero everywhere.
-    divisors_ : array of shape ``(n_atoms_,)`` or None
-        What the score of each atom is divided by; None for 1.
     """
 
     n_atoms_: int
-    dtype_: np.dtype[Any]
-    sums_dtype_: np.dtype[Any]
+    dtype_: np.dtype[Any]  # the floating type of the columns
+    sums_dtype_: np.dtype[Any]  # that of the sums over the rows of a block
+    # Where the columns of each atom start among those of all, and the end; None: each has one.
     edges_: NDArray[np.intp] | None = None
+    # Which atoms may be chosen; None for all. With an intercept constant ones may not, without
+    # one those that are zero everywhere.
     usable_: NDArray[np.bool_] | None = None
-    divisors_: NDArray[np.float64] | None = None
+    divisors_: NDArray[np.float64] | None = None  # of the scores of atoms; None for 1
 
     # The parameters that make the features those of the paper; a pool of your own may name some.
     published: ClassVar[dict[str, Any]] = {}
@@ -187,21 +175,10 @@ class Pool(BaseEstimator, ABC):
     ) -> Floats:
         """Return a statistic of the block for a part's atoms; it adds over blocks.
 
-        Parameters
-        ----------
-        data :
-            A block, as ``encode`` made it.
-        rows :
-            The block's residual or curvature, as ``prepare`` made it.
-        part : slice
-            One of ``parts()``.
-        out : array, optional
-            The statistic of earlier blocks, to add to and return.
-        squares : bool
-            Whether it is for ``moments``, else for ``correlations``.
+        ``data`` is a block, as ``encode`` made it, ``rows`` its residual or curvature, as
+        ``prepare`` made it, and ``out`` the statistic of earlier blocks, to add to and return.
+        ``squares`` tells whether it is for ``moments``, else for ``correlations``.
 
-        Notes
-        -----
         Here it is the sums of rows times scaled columns, which are written out for some rows at a
         time; for squares above those of rows times their squares. A pool that knows how to sum
         without its columns has an order of magnitude to gain.
@@ -288,7 +265,6 @@ class ByExample(NamedTuple):
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
         return self.total.size
 
     @property
