@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from ..arrays import Array, cast, dense, float_type, namespace, ranges, to_float64
+from ..arrays import cast, dense, float_type, namespace, ranges, to_float64
 from ..kernels import MOST_TAGGED, WIDTH
 from .table import Moments, Powers, Table, Vector, Whole, joined_powers, powers, scaling
 
@@ -183,10 +183,19 @@ class Pool(BaseEstimator, ABC):
         time; for squares above those of rows times their squares. A pool that knows how to sum
         without its columns has an order of magnitude to gain.
         """
-        features = self.features(np.arange(part.start, part.stop))
+        features, k = self.features(np.arange(part.start, part.stop)), rows.shape[0]
         columns = part if self.edges_ is None else slice(*self.edges_[[part.start, part.stop]])
-        pivot, scale = self.pivot_[columns], self.scale_[columns]
-        return added(out, _written_sums(features, data, rows, pivot, scale, squares))
+        xp, like = namespace(rows), {"device": rows.device}
+        pivot, scale = (xp.asarray(v[columns], **like) for v in (self.pivot_, self.scale_))
+        shape = k * (1 + squares), features.n_columns
+        sums = xp.zeros(shape, dtype=xp.float64, **like)
+        for some in _written(features, data):
+            written = to_float64(dense(features.columns(data[some])))
+            z = xp.asarray((written - pivot) / scale, dtype=rows.dtype)
+            sums[:k] += rows[:, some] @ z
+            if squares:
+                sums[k:] += rows[:, some] @ z**2
+        return added(out, sums)
 
     def correlations(self, stats: Sums, part: slice) -> Sums:
         """Return the sum over examples of ``rows * column / scale``, (k, columns of the part)."""
@@ -217,30 +226,11 @@ class Pool(BaseEstimator, ABC):
 
 def _written_powers(features: Features, X: Any, weight: Vector) -> Powers:
     """Return the powers of the columns of features on a block, which are written out."""
-    parts = []
-    for some in _written(features, X):
-        parts.append(powers(to_float64(dense(features.columns(X[some]))), weight[some]))
+    parts = [
+        powers(to_float64(dense(features.columns(X[some]))), weight[some])
+        for some in _written(features, X)
+    ]
     return reduce(joined_powers, parts)
-
-
-def _written_sums(
-    features: Features, X: Any, rows: Array, pivot: Vector, scale: Vector, squares: bool
-) -> Array:
-    """Return ``rows @ z``, (k, columns), with ``z = (columns - pivot) / scale``, in float64.
-
-    For squares ``rows @ z`` above ``rows @ z**2``.
-    """
-    xp, k = namespace(rows), rows.shape[0]
-    centre, unit = (xp.asarray(values, device=rows.device) for values in (pivot, scale))
-    shape = k * (1 + squares), features.n_columns
-    sums = xp.zeros(shape, dtype=xp.float64, device=rows.device)
-    for some in _written(features, X):
-        wide = cast(dense(features.columns(X[some])), np.dtype(np.float64))
-        z = xp.asarray((wide - centre) / unit, dtype=rows.dtype)
-        sums[:k] += rows[:, some] @ z
-        if squares:
-            sums[k:] += rows[:, some] @ z**2
-    return sums
 
 
 def _written(features: Features, X: Any) -> list[slice]:

@@ -263,11 +263,6 @@ def joined_powers(one: Powers, other: Powers) -> Powers:
     return Powers(low, high, heavier.pivot, heavier.heaviest, first, second, total)
 
 
-def moments_of(table: Table) -> Moments:
-    """Return the weighted moments of all columns."""
-    return table.ask(powers, joined_powers, "moments of columns").moments
-
-
 class Scaling(NamedTuple):
     """What the moments of columns tell of how to train on them."""
 
