@@ -163,6 +163,16 @@ def test_a_sketch_keeps_all_weight_and_about_the_ranks(n_blocks):
     assert np.abs(off).max() < 0.02 * weight.sum()
 
 
+def test_a_sketch_keeps_the_weight_of_nan_apart():
+    X = np.append(np.arange(40.0), [np.nan, np.nan])[:, None]
+    gaps = [Gaps(0, np.array([-np.inf]), np.array([np.nan]))]
+    (sketch,) = sketches(5, gaps, X, np.ones(42))
+    assert not sketch.complete
+    assert np.isnan(sketch.values[-1])
+    assert sketch.mass[-1] == 2.0
+    assert sketch.mass.sum() == 42.0
+
+
 def test_columns_of_few_values_take_one_pass(monkeypatch):
     monkeypatch.setattr(threshold_search, "SKETCHED", 1000)
     X = np.random.default_rng(0).integers(0, 900, size=(4000, 5)).astype(float)

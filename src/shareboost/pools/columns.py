@@ -45,19 +45,20 @@ class ColumnFeatures(Features):
     ids: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS, distinct=True)]
 
     def columns(self, X: Any) -> Any:
+        columns = self.input_columns
         if not sp.issparse(X):
-            return namespace(X).take(X, beside(X, self.ids), axis=1)
-        return (X if X.format in ("csr", "csc") else X.tocsc())[:, self.ids]
+            return namespace(X).take(X, beside(X, columns), axis=1)
+        return (X if X.format in ("csr", "csc") else X.tocsc())[:, columns]
 
     @property
     def input_columns(self) -> NDArray[np.intp]:
         return self.ids
 
     def names(self, input_names: Sequence[str]) -> list[str]:
-        return [str(input_names[j]) for j in self.ids]
+        return [str(input_names[j]) for j in self.input_columns]
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
-        yield "reads", {"places": places, "columns": self.ids}
+        yield "reads", {"places": places, "columns": self.input_columns}
 
 
 class Columns(Pool):

@@ -42,9 +42,8 @@ def as_images(X: Any, rows: slice | Places, shape: Shape, unit: float) -> Images
     xp = namespace(part)
     if unit != 1.0:  # which no integer type need hold
         part = xp.astype(part, columns_type(part)) * (1.0 / unit)
-    if is_host(part):
-        return np.ascontiguousarray(part, dtype=np.float32).reshape(-1, *shape)
-    return part.to(xp.float32).reshape(-1, *shape)
+    images = xp.reshape(xp.astype(part, xp.float32, copy=False), (-1, *shape))
+    return np.ascontiguousarray(images) if is_host(images) else images
 
 
 def unit_of(largest: float) -> float:
@@ -195,15 +194,14 @@ def _distinct(centres: NDArray[np.float32]) -> NDArray[np.intp]:
     """Return all centres but those that equal an earlier one up to rounding."""
     wide = centres.astype(np.float64)
     squares = np.square(wide).sum(axis=1)
-    kept: list[int] = []
+    kept = np.zeros(len(wide), dtype=bool)
     for start in range(0, len(wide), CHUNK_CENTRES):
         some = slice(start, start + CHUNK_CENTRES)
         sizes = squares[some, None] + squares
         alike = sizes - 2.0 * (wide[some] @ wide.T) <= 1e-10 * sizes
-        for i, own in enumerate(alike, start=start):
-            if not own[:i].any() or not own[kept].any():
-                kept.append(i)
-    return np.array(kept, dtype=np.intp)
+        for i, same in enumerate(alike, start=start):
+            kept[i] = not (same & kept).any()
+    return np.flatnonzero(kept)
 
 
 def gaussians(

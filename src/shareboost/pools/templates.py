@@ -102,16 +102,15 @@ class TemplateFeatures(Features):
             kernels = backend_module(out, "kernels")
         images = as_images(X, slice(None), self.image_shape, self.unit)
         column = xp.empty_like(images[:, 0, 0, 0])
-        for place, own in enumerate(zip(self.templates, self.down, self.across, strict=True)):
-            kernels.template_column(images, *(beside(out, array) for array in own), column)
+        for place, arrays in enumerate(zip(self.templates, self.down, self.across, strict=True)):
+            kernels.template_column(images, *(beside(out, array) for array in arrays), column)
             out[place] = column * self.unit
 
     def names(self, input_names: Sequence[str]) -> list[str]:
+        centres = np.floor(self.centres + 0.5).astype(int).tolist()
         return [
             f"template {number} at ({y}, {x})"
-            for number, (y, x) in zip(
-                self.numbers, np.floor(self.centres + 0.5).astype(int).tolist(), strict=True
-            )
+            for number, (y, x) in zip(self.numbers, centres, strict=True)
         ]
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -122,13 +121,12 @@ class TemplateFeatures(Features):
         """Return the shares: a pixel's is what it can add, summed over the places of the mask."""
         from scipy.signal import convolve
 
-        found = np.empty((self.ids.size, n_columns_in))
-        for share, template, down, across in zip(
-            found, self.templates, self.down, self.across, strict=True
-        ):
+        sums = np.empty((self.ids.size, n_columns_in))
+        templates = zip(self.templates, self.down, self.across, strict=True)
+        for added, (template, down, across) in zip(sums, templates, strict=True):
             mask = np.outer(down, across)[:, :, None].astype(np.float64)
-            share[:] = convolve(mask, np.abs(template.astype(np.float64)), method="direct").ravel()
-        return sp.csr_array(found / found.sum(axis=1, keepdims=True))
+            added[:] = convolve(mask, np.abs(template.astype(np.float64)), method="direct").ravel()
+        return sp.csr_array(sums / sums.sum(axis=1, keepdims=True))
 
 
 class _ImageBlock(NamedTuple):
@@ -351,15 +349,14 @@ class Templates(Pool):
     def _calibrate(self, X: Any, sample: NDArray[np.intp], centred: bool) -> None:
         """Set the range of every atom's codes and the scale of its column, by some images."""
         images = as_images(X, sample, self.image_shape_, self.unit_)
-        low, high = np.full((2, self.n_atoms_), np.inf, dtype=np.float32)
-        first, second = np.zeros((2, self.n_atoms_))
+        low = np.full(self.n_atoms_, np.inf, dtype=np.float32)
+        high, (first, second) = -low, np.zeros((2, self.n_atoms_))
         for batch in ranges(len(images), BATCH_IMAGES):
             values = self._values(images[batch])
-            low = np.minimum(low, values.min(axis=0))
-            high = np.minimum(high, -values.max(axis=0))
+            low, high = np.minimum(low, values.min(axis=0)), np.maximum(high, values.max(axis=0))
             first += values.sum(axis=0, dtype=np.float64)
             second += np.square(values, dtype=np.float64).sum(axis=0)
-        self._set_codes(low, -high, first / len(images), second / len(images), centred)
+        self._set_codes(low, high, first / len(images), second / len(images), centred)
 
     def _set_codes(
         self, low: Floats, high: Floats, mean: Vector, square: Vector, centred: bool
@@ -386,12 +383,12 @@ class Templates(Pool):
             places = (size.down.shape[1], size.across.shape[1])
             masked = (len(size.down), len(size.across))
             target = values[:, start:stop].reshape(len(images), f, size.n_masks)
-            for image, found in zip(images, target, strict=True):
+            for image, out in zip(images, target, strict=True):
                 windows = sliding_window_view(image, (rows, columns, channels))
                 flattened = windows.reshape(places[0] * places[1], -1)
                 for some in ranges(f, CHUNK_TEMPLATES):
                     responses = (flattened @ flat[:, some]).reshape(*places, -1)
                     best = np.empty((*masked, responses.shape[2]), dtype=np.float32)
                     masked_maxima(responses, size.down, size.across, best)
-                    found[some] = best.reshape(size.n_masks, -1).T
+                    out[some] = best.reshape(size.n_masks, -1).T
         return values

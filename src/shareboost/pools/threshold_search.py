@@ -16,16 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .table import Table, Vector
-from .thresholds import (
-    Cells,
-    Counted,
-    Flags,
-    Places,
-    count_columns,
-    distinct,
-    quantile_places,
-    quantiles,
-)
+from .thresholds import Cells, Counted, Flags, Places, count_columns, distinct, quantiles
 
 # Values of a column that a sketch holds; up to as many are known after one pass.
 SKETCHED = 1 << 15
@@ -71,8 +62,10 @@ class Sketch(NamedTuple):
         """Return the sketch with some values left out where they are too many."""
         if self.values.size <= self.limit:
             return self
-        inner, _ = quantile_places(self.mass, self.limit, np.ones(self.values.size, dtype=bool))
-        kept = np.union1d(inner, [0, self.values.size - 1])
+        cells = Cells.of(self.values, self.mass)
+        inner, _ = quantiles(cells, self.limit)
+        # The last number too, so that the mass of NaN is its own.
+        kept = np.union1d(inner, [0, cells.numbers - 1, self.values.size - 1])
         # What is left out goes to the nearest, so that ranks stay right on the whole.
         starts = np.concatenate([[0], (kept[1:] + kept[:-1]) // 2 + 1])
         mass = np.add.reduceat(self.mass, starts)
@@ -151,6 +144,9 @@ def cells_of(table: Table, max_bins: int | None) -> list[Cells]:
         question = partial(sketches, limit)
         return table.ask_each(asked, size, question, joined_sketch, "values of columns")
 
+    def size_of_cells(points: Points) -> int:
+        return max(64, SMALLER * 8) * points.values.size
+
     columns, searched = [], []
     whole = np.array([-np.inf]), np.array([np.nan])
     for gaps, sketch in sketched([Gaps(j, *whole) for j in range(table.n_columns)]):
@@ -175,7 +171,7 @@ def cells_of(table: Table, max_bins: int | None) -> list[Cells]:
             else:
                 points = _points(columns[gaps.column], gaps, sketch, max_bins)
                 asked.append(Points(gaps.column, points))
-        answers = table.ask_each(asked, _size_of_cells, measures, joined_cells, "weights of values")
+        answers = table.ask_each(asked, size_of_cells, measures, joined_cells, "weights of values")
         finer += [(points.column, cells) for points, cells in answers]
         gaps_of = {gaps.column: gaps for gaps, _ in searched}
         for column, cells in finer:
@@ -195,11 +191,6 @@ def _distinct_bounds(table: Table) -> Places:
         return np.minimum(stored + 1, table.n_rows)
     few = 256**table.dtype.itemsize if table.dtype.itemsize <= 2 else table.n_rows
     return np.full(table.n_columns, min(few, table.n_rows))
-
-
-def _size_of_cells(points: Points) -> int:
-    """Return the bytes of the cells that points make, or what the points make of those."""
-    return max(64, SMALLER * 8) * points.values.size
 
 
 def _points(cells: Cells, gaps: Gaps, sketch: Sketch, max_bins: int) -> Vector:

@@ -203,18 +203,14 @@ def _cut_everywhere(
 
 
 def quantiles(column: Cells, max_bins: int) -> tuple[Places, float]:
-    """Return in which cells of numbers the bins end, and the most that a value counts for."""
-    numbers = slice(column.numbers)
-    n_bins = max_bins - (column.mass.size - column.numbers)
-    return quantile_places(column.mass[numbers], n_bins, column.single[numbers])
-
-
-def quantile_places(mass: Vector, n_bins: int, single: Flags) -> tuple[Places, float]:
-    """Return in which cells bins of about equal mass end, but for the last bin.
+    """Return in which cells bins of about equal mass end, but for the last of numbers and NaN's.
 
     A cell of a single value counts for at most one bin; how much that is comes second. No
     value in any other cell may weigh more, or the answer is a guess.
     """
+    numbers = slice(column.numbers)
+    n_bins = max_bins - (column.mass.size - column.numbers)
+    mass, single = column.mass[numbers], column.single[numbers]
     for _ in range(60):  # heavy values leave their surplus to the others
         most = mass.sum() / n_bins
         if not ((mass > most * (1 + 1e-9)) & single).any():
