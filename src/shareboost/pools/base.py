@@ -71,6 +71,7 @@ class Pool(BaseEstimator, ABC):
 
     # The parameters that make the features those of the paper; a pool of your own may name some.
     published: ClassVar[dict[str, Any]] = {}
+    allows_nan: bool = False  # in X
     # Whether ``stats`` adds to ``out`` in less time than it takes to make a new one.
     adds_in_place: bool = False
     # Whether a column takes long to compute, against the statistics of all atoms.
@@ -83,11 +84,6 @@ class Pool(BaseEstimator, ABC):
                 f"This {type(self).__name__} is not fitted yet: it has no {name!r} before fit."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    @property
-    def allows_nan(self) -> bool:
-        """Whether X may hold NaN."""
-        return False
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         """Learn what defines the atoms from rows of positive weight (default: all 1).

@@ -112,6 +112,7 @@ class Features(ABC):
     """
 
     kind: ClassVar[str]
+    allows_nan: ClassVar[bool] = False  # in X
     ids: NDArray[np.intp]  # of the atoms, in the order they were chosen
 
     @classmethod
@@ -122,11 +123,6 @@ class Features(ABC):
     def inconsistency(self, n_columns_in: int) -> str | None:
         """Return what is wrong of fields that are right one by one; None where nothing is."""
         return None
-
-    @property
-    def allows_nan(self) -> bool:
-        """Whether X may hold NaN."""
-        return False
 
     @property
     def widths(self) -> NDArray[np.intp]:

@@ -126,11 +126,13 @@ class Products(Pool):
     def _set_scales(self, table: Table, total: float, centred: bool) -> None:
         """Set all that the moments of the products tell."""
 
-        def size(part: slice) -> int:
+        def answer_size(part: slice) -> int:
             return 16 * (part.stop - part.start)
 
         question = partial(_moments_of_parts, self, total)
-        moments = table.ask_each(self.parts(1), size, question, operator.add, "scales of products")
+        moments = table.ask_each(
+            self.parts(1), answer_size, question, operator.add, "scales of products"
+        )
         scale = np.ones(self.n_atoms_)
         may_be_chosen = np.zeros(self.n_atoms_, dtype=bool)
         farthest, sizes = 0.0, [1.0]

@@ -33,15 +33,12 @@ class StumpFeatures(Features):
     """Chosen stumps: a column and a threshold each."""
 
     kind = "stumps"
+    allows_nan = True
 
     ids: Ids
     column: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS)]
     threshold: Annotated[NDArray[np.float64], Reals("thresholds")]
     digits: Digits  # that tell a threshold from its neighbours
-
-    @property
-    def allows_nan(self) -> bool:
-        return True
 
     def columns(self, X: Any) -> Any:
         # Compared in float64, as the thresholds are, whatever the type of X.
@@ -184,16 +181,12 @@ class Stumps(Binned):
     Sparse input stays sparse: only the codes of stored entries are kept.
     """
 
-    adds_in_place = True
+    allows_nan = adds_in_place = True
     published: ClassVar[dict[str, Any]] = {"max_bins": None, "scale": "none"}
 
     def __init__(self, max_bins: int | None = 256, scale: str = "root"):
         self.max_bins = max_bins
         self.scale = scale
-
-    @property
-    def allows_nan(self) -> bool:
-        return True
 
     def learn(self, table: Table, centred: bool) -> None:
         if self.max_bins is not None:

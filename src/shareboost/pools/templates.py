@@ -97,13 +97,14 @@ class TemplateFeatures(Features):
         """Write the columns for some rows of X into out, (n_columns, n)."""
         xp = namespace(out)
         if is_host(out):
-            from ..kernels import templates as kernels
+            from ..kernels.templates import template_column
         else:
-            kernels = backend_module(out, "kernels")
+            template_column = backend_module(out, "kernels").template_column
         images = as_images(X, slice(None), self.image_shape, self.unit)
         column = xp.empty_like(images[:, 0, 0, 0])
         for place, arrays in enumerate(zip(self.templates, self.down, self.across, strict=True)):
-            kernels.template_column(images, *(beside(out, array) for array in arrays), column)
+            template, down, across = (beside(out, array) for array in arrays)
+            template_column(images, template, down, across, column)
             out[place] = column * self.unit
 
     def names(self, input_names: Sequence[str]) -> list[str]:

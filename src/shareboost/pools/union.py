@@ -41,7 +41,7 @@ class UnionFeatures(Features):
         return None if same else "members of other sizes than which tells"
 
     @property
-    def allows_nan(self) -> bool:
+    def allows_nan(self) -> bool:  # type: ignore[override]
         return all(member.allows_nan for member in self.members)
 
     @property
@@ -182,7 +182,7 @@ class Union(Pool, _BaseComposition):
         self.pools = named
 
     @property
-    def allows_nan(self) -> bool:
+    def allows_nan(self) -> bool:  # type: ignore[override]
         members = self._members
         return bool(members) and all(pool.allows_nan for _, pool in members)
 
