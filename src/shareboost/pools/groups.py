@@ -134,13 +134,13 @@ class Groups(Pool):
         self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the statistic of all columns, in the order of X."""
-        return self.columns_.stats(data, rows, self._all_columns, out, squares)
+        return self.columns_.stats(data, rows, slice(0, self.order_.size), out, squares)
 
     def correlations(self, stats: Sums, part: slice) -> Sums:
-        return self.columns_.correlations(stats, self._all_columns)[:, self.order_]
+        return self.columns_.correlations(stats, slice(0, self.order_.size))[:, self.order_]
 
     def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
-        first, second = self.columns_.moments(stats, self._all_columns)
+        first, second = self.columns_.moments(stats, slice(0, self.order_.size))
         return first[:, self.order_], second[:, self.order_]
 
     def columns(self, data: Any, atom: int) -> Floats:
@@ -149,10 +149,6 @@ class Groups(Pool):
     def features(self, atoms: Atoms) -> GroupFeatures:
         ids = np.asarray(atoms, dtype=np.intp)
         return GroupFeatures.of(ids, self.labels_[ids], [self._members(atom) for atom in ids])
-
-    @property
-    def _all_columns(self) -> slice:
-        return slice(0, self.columns_.n_atoms_)
 
     def _members(self, atom: int) -> NDArray[np.intp]:
         return self.order_[slice(*self.edges_[atom : atom + 2])]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -63,30 +64,25 @@ class Table(ABC):
 
     def ask_each(
         self,
-        items: Iterable[Item],
+        items: Sequence[Item],
         size: Callable[[Item], int],
         question: Callable[[list[Item], Any, Vector], list[Answer]],
         merge: Merge[Answer],
         what: str,
     ) -> Iterator[tuple[Item, Answer]]:
-        """Yield every item with its answer, some items for each pass over the rows.
+        """Yield every item with its answer; a pass over the rows asks about some neighbours.
 
         ``question(items, X, weight)`` answers to each of some items, in ``size(item)`` bytes.
         """
+        passes = (np.cumsum([0, *map(size, items)])[:-1] // ANSWER_BYTES).tolist()
         each = partial(_merged_each, merge)
-        for some in grouped(items, size):
+        for _, numbered in groupby(zip(passes, items, strict=True), key=operator.itemgetter(0)):
+            some = [item for _, item in numbered]
             yield from zip(some, self.ask(partial(question, some), each, what), strict=True)
 
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
         """Return the rows of these rising numbers, and their weights, here."""
-
-    def sample(self, n_rows: int, rng: np.random.RandomState) -> tuple[Any, Vector]:
-        """Return that many random rows, in their order, and their weights; at most all."""
-        if n_rows >= self.n_rows:
-            return self.take(np.arange(self.n_rows))
-        rows = sample_without_replacement(self.n_rows, n_rows, random_state=rng)
-        return self.take(np.sort(rows).astype(np.intp))
 
     def gathered(self, random_state: Any = 0) -> tuple[Any, Vector]:
         """Return rows and their weights here, for a pool that takes no passes over blocks.
@@ -94,11 +90,15 @@ class Table(ABC):
         All rows where they are one array; else a random sample of about ``SAMPLE_BYTES``, by the
         random state if it is an integer.
         """
+        n_rows = self._sample_size()
+        if n_rows >= self.n_rows:
+            return self.take(np.arange(self.n_rows))
         seed = random_state if isinstance(random_state, (int, np.integer)) else 0
-        return self.sample(self._sample_size(), np.random.RandomState(seed))
+        rng = np.random.RandomState(seed)
+        rows = sample_without_replacement(self.n_rows, n_rows, random_state=rng)
+        return self.take(np.sort(rows).astype(np.intp))
 
     def _sample_size(self) -> int:
-        """Return how many rows are gathered."""
         n_rows = SAMPLE_BYTES // max(1, self.n_columns * self.dtype.itemsize)
         if self.sparse:
             # A pool may write sparse rows out, so that their number counts too.
@@ -126,20 +126,6 @@ class Whole(Table):
 
     def gathered(self, random_state: Any = 0) -> tuple[Any, Vector]:
         return self.rows
-
-
-def grouped(items: Iterable[Item], size: Callable[[Item], int]) -> Iterator[list[Item]]:
-    """Yield neighbours together, as many as give an answer of ``ANSWER_BYTES``, at least one."""
-    group: list[Item] = []
-    held = 0
-    for item in items:
-        if group and held + size(item) > ANSWER_BYTES:
-            yield group
-            group, held = [], 0
-        group.append(item)
-        held += size(item)
-    if group:
-        yield group
 
 
 def _merged_each(merge: Merge[Answer], one: list[Answer], other: list[Answer]) -> list[Answer]:

@@ -333,16 +333,9 @@ class Templates(Pool):
             down.append(size.down[a])
             across.append(size.across[b])
             centres.append(size.centres[mask])
-        return TemplateFeatures(
-            ids,
-            np.array(numbers, dtype=np.intp),
-            self.image_shape_,
-            self.unit_,
-            templates,
-            down,
-            across,
-            np.reshape(centres, (-1, 2)),
-        )
+        images = np.array(numbers, dtype=np.intp), self.image_shape_, self.unit_
+        places = np.reshape(centres, (-1, 2))
+        return TemplateFeatures(ids, *images, templates, down, across, places)
 
     def reads(self, n_columns_in: int) -> None:
         check_is_fitted(self)
