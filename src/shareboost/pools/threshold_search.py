@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -164,17 +165,20 @@ def cells_of(table: Table, max_bins: int | None) -> list[Cells]:
             searched.append((Gaps(gaps.column, gap.least, gap.greatest), sketch))
         columns.append(cells)
     while searched and max_bins is not None:
-        finer, asked = [], []
-        for gaps, sketch in searched:
-            if sketch.complete:
-                finer.append((gaps.column, Cells.of(sketch.values, sketch.mass)))
-            else:
-                points = _points(columns[gaps.column], gaps, sketch, max_bins)
-                asked.append(Points(gaps.column, points))
-        answers = table.ask_each(asked, size_of_cells, measures, joined_cells, "weights of values")
-        finer += [(points.column, cells) for points, cells in answers]
         gaps_of = {gaps.column: gaps for gaps, _ in searched}
-        for column, cells in finer:
+        known_values = (
+            (gaps.column, Cells.of(sketch.values, sketch.mass))
+            for gaps, sketch in searched
+            if sketch.complete
+        )
+        asked = [
+            Points(gaps.column, _points(columns[gaps.column], gaps, sketch, max_bins))
+            for gaps, sketch in searched
+            if not sketch.complete
+        ]
+        answers = table.ask_each(asked, size_of_cells, measures, joined_cells, "weights of values")
+        measured = ((points.column, cells) for points, cells in answers)
+        for column, cells in chain(known_values, measured):
             gaps, known = gaps_of[column], columns[column]
             held = cells.at(cells.least <= cells.greatest)
             inside = held.at(gaps.inside(held.least))
