@@ -7,13 +7,14 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_expit
-from sklearn.base import ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import Tags
+from sklearn.utils._param_validation import validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from .arrays import dense, labelled, to_float64
@@ -23,16 +24,62 @@ from .inputs import backend_of, input_of
 from .model import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
 from .path import alone
-from .pools import Columns, GroupFeatures, Groups, WithPool, known_pool, takes_nan
+from .pools import Columns, Groups, Pool, known_pool, new_pool, takes_nan
+from .pools.groups import GroupFeatures
 
 # Parameters that name columns of X, or have an item for each.
 OF_COLUMNS = ("groups", "costs", "include", "exclude")
 
 
-class Predictor(ClassifierMixin, FeatureSelector, WithPool):
+class Predictor(ClassifierMixin, FeatureSelector, BaseEstimator):
     """What an estimator with the attributes of ``fitted_attributes`` can do."""
 
     n_features: int | None
+    pool: str | Pool
+    _parameter_constraints: ClassVar[dict[str, list[Any]]]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Get the parameters of this estimator.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to return those of the pool too, such as ``pool__max_bins``, whether it is
+            given by name or as an object.
+
+        Returns
+        -------
+        params : dict
+            Parameter names mapped to their values.
+        """
+        params: dict[str, Any] = super().get_params(deep)
+        named = params.get("pool")
+        if deep and isinstance(named, str) and (pool := known_pool(named)) is not None:
+            params |= {f"pool__{name}": value for name, value in pool.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set the parameters of this estimator.
+
+        Parameters
+        ----------
+        **params : dict
+            Estimator parameters. Those of the pool have names such as ``pool__max_bins``; a pool
+            given by name is replaced by an object of it first.
+
+        Returns
+        -------
+        self
+        """
+        nested = any(name.startswith("pool__") for name in params)
+        if nested and "pool" in self._get_param_names():
+            pool = params.get("pool", self.pool)
+            validate_parameter_constraints(
+                self._parameter_constraints, {"pool": pool}, caller_name=type(self).__name__
+            )
+            params["pool"] = new_pool(pool) if isinstance(pool, str) else pool
+        super().set_params(**params)
+        return self
 
     def decision_function(self, X: Any) -> Any:
         """Return the scores, (n_samples, n_classes).

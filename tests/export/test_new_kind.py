@@ -23,7 +23,8 @@ from shareboost.export.primitives.columns import OfOneColumn
 from shareboost.io import features, file_schema
 from shareboost.io.model_file import content_of, model_of
 from shareboost.pools import Features
-from shareboost.pools.features import INPUTS, Ids, Integers, namespace, taken
+from shareboost.pools.array_api import namespace, taken
+from shareboost.pools.features import INPUTS, Ids, Integers
 
 C = """
 static inline void $prefix(const $input *x, int first, int last, float *scores)

@@ -167,9 +167,7 @@ def test_names_tell_the_centre_the_radius_and_the_column():
     assert coordinates == [f"{constant}: east", f"{constant}: north"]
     radius = float(constant.split("r = ")[1].rstrip(")"))
     atom = clf.path_.features
-    assert radius == pytest.approx(
-        atom.coordinates.unit * np.sqrt(float(atom.squared_radii[0])), rel=0.01
-    )
+    assert radius == pytest.approx(atom.unit * np.sqrt(float(atom.squared_radii[0])), rel=0.01)
 
 
 def test_by_default_a_tenth_of_the_rows_are_centres():

@@ -8,15 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shareboost.pools import Stumps, threshold_search
-from shareboost.pools.threshold_search import Gaps, cells_of, joined_sketches, measures, sketches
-from shareboost.pools.thresholds import count_columns, thresholds
+from shareboost.pools.threshold_search import (
+    Gaps,
+    Points,
+    cells_of,
+    joined_sketch,
+    measures,
+    sketches,
+)
+from shareboost.pools.thresholds import Cells, count_columns, thresholds
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=32)
 
 
 def local_cuts(X, weight, max_bins):
     """The thresholds of every column, from all of its distinct values."""
-    return [thresholds(column.cells, max_bins) for column in count_columns(X, weight)]
+    return [thresholds(Cells.of(*column), max_bins) for column in count_columns(X, weight)]
 
 
 def assert_same_cuts(X, weight, max_bins, **how):
@@ -40,23 +47,26 @@ def test_points_cut_gaps_into_cells_of_which_blocks_tell_all(weighted):
     X = rng.integers(0, 60, size=(200, 2)).astype(float)
     X[:9, 1] = np.nan
     weight = rng.uniform(0.5, 2.0, size=200) if weighted else np.ones(200)
-    gaps = Gaps(1, np.array([3.0, 30.0]), np.array([20.0, 50.0]))
     points = np.array([3.0, 11.0, 40.5, 50.0])
-    # Between the points of the first gap and at them, then those of the second.
-    ranges = [(3, 3), (3, 3), (4, 10), (11, 11), (12, 20), (30, 40), (40.5, 40.5), (41, 49)]
-    ranges += [(50, 50), (51, 50)]
-    cells = [
-        [v for v in X[:, 1] if low <= v <= high and (low == high or v not in points)]
-        for low, high in ranges
-    ]
-    cells[0] = []  # nothing lies below the first point of the first gap
+    # Between the points and at them.
+    ranges = [(0, 2), (3, 3), (4, 10), (11, 11), (12, 40), (40.5, 40.5), (41, 49), (50, 50)]
+    cells = [[v for v in X[:, 1] if low <= v <= high] for low, high in ranges]
     by_value = {v: weight[X[:, 1] == v].sum() for v in np.unique(X[:, 1])}
-    found = measures([gaps], [points], X[:, [1]], weight)
+    (found,) = measures([Points(1, points)], X, weight)
+    assert np.isnan(found.greatest[-1])  # NaN is beyond the last point
+    found = found.at(slice(0, 8))
     assert found.least.tolist() == [min(own, default=np.inf) for own in cells]
     assert found.greatest.tolist() == [max(own, default=-np.inf) for own in cells]
     assert np.allclose(found.mass, [sum(by_value[v] for v in set(own)) for own in cells])
     most = [max((by_value[v] for v in set(own)), default=0.0) for own in cells]
     assert np.allclose(found.most, most)
+
+
+def test_gaps_tell_what_lies_in_them():
+    values = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, np.nan])
+    gaps = Gaps(0, np.array([2.0, 5.0]), np.array([3.0, 5.5]))
+    assert values[gaps.inside(values)].tolist() == [2.0, 3.0, 5.0]
+    assert Gaps(0, np.array([-np.inf]), np.array([np.nan])).inside(values).all()
 
 
 @st.composite
@@ -139,10 +149,10 @@ def test_rows_in_order_are_searched_as_mixed_ones():
 def test_a_sketch_keeps_all_weight_and_about_the_ranks(n_blocks):
     rng = np.random.default_rng(0)
     X, weight = rng.normal(size=(4000, 1)), rng.uniform(0.5, 2.0, size=4000)
-    gaps = [Gaps(0, np.array([-np.inf]), np.array([np.inf]))]
+    gaps = [Gaps(0, np.array([-np.inf]), np.array([np.nan]))]
     blocks = np.array_split(np.arange(4000), n_blocks)
-    some = [sketches(gaps, 100, X[own], weight[own]) for own in blocks]
-    (sketch,) = reduce(joined_sketches, some)
+    some = [sketches(100, gaps, X[own], weight[own])[0] for own in blocks]
+    sketch = reduce(joined_sketch, some)
     assert not sketch.complete
     assert 90 < sketch.values.size < 110
     assert sketch.mass.sum() == pytest.approx(weight.sum())
@@ -151,6 +161,16 @@ def test_a_sketch_keeps_all_weight_and_about_the_ranks(n_blocks):
     rank = np.cumsum(weight[order])[np.searchsorted(X[order, 0], sketch.values)]
     off = np.cumsum(sketch.mass) - sketch.mass / 2 - rank
     assert np.abs(off).max() < 0.02 * weight.sum()
+
+
+def test_a_sketch_keeps_the_weight_of_nan_apart():
+    X = np.append(np.arange(40.0), [np.nan, np.nan])[:, None]
+    gaps = [Gaps(0, np.array([-np.inf]), np.array([np.nan]))]
+    (sketch,) = sketches(5, gaps, X, np.ones(42))
+    assert not sketch.complete
+    assert np.isnan(sketch.values[-1])
+    assert sketch.mass[-1] == 2.0
+    assert sketch.mass.sum() == 42.0
 
 
 def test_columns_of_few_values_take_one_pass(monkeypatch):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from shareboost.path import StopReason
-from shareboost.pools import ColumnFeatures
+from shareboost.pools.columns import ColumnFeatures
 from shareboost.rivals.base import RivalPath, RivalStep
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any
 
-from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import validate_parameter_constraints
+from sklearn.base import clone
 
 from .base import Pool
 from .features import Features
 
 if TYPE_CHECKING:
-    from .columns import ColumnFeatures, Columns
-    from .groups import GroupFeatures, Groups
-    from .hinges import HingeFeatures, Hinges
-    from .pieces import PieceFeatures, Pieces
-    from .products import ProductFeatures, Products
-    from .stumps import StumpFeatures, Stumps
-    from .templates import TemplateFeatures, Templates
-    from .union import Union, UnionFeatures
+    from .columns import Columns
+    from .groups import Groups
+    from .hinges import Hinges
+    from .pieces import Pieces
+    from .products import Products
+    from .stumps import Stumps
+    from .templates import Templates
+    from .union import Union
 
     # Every pool with the kind of features that are chosen from it.
     KINDS: dict[type[Pool], type[Features]]
@@ -42,24 +41,16 @@ POOLS = tuple(name for name in _TABLE if name not in ("groups", "union"))
 __all__ = [
     "KINDS",
     "POOLS",
-    "ColumnFeatures",
     "Columns",
     "Features",
-    "GroupFeatures",
     "Groups",
-    "HingeFeatures",
     "Hinges",
-    "PieceFeatures",
     "Pieces",
     "Pool",
-    "ProductFeatures",
     "Products",
-    "StumpFeatures",
     "Stumps",
-    "TemplateFeatures",
     "Templates",
     "Union",
-    "UnionFeatures",
 ]
 
 
@@ -99,53 +90,3 @@ def as_published(pool: str | Pool) -> Pool:
             new.set_params(**{name: as_published(value)})
     known = new.get_params(deep=False)
     return new.set_params(**{name: v for name, v in new.published.items() if name in known})
-
-
-class WithPool(BaseEstimator):
-    """An estimator that may have a parameter ``pool``, a pool or its name."""
-
-    pool: str | Pool
-    _parameter_constraints: ClassVar[dict[str, list[Any]]]
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Get the parameters of this estimator.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to return the parameters of objects among them too. Those of the pool, such
-            as ``pool__max_bins``, are there for a pool given by name as well.
-
-        Returns
-        -------
-        params : dict
-            Parameter names mapped to their values.
-        """
-        params: dict[str, Any] = super().get_params(deep)
-        named = params.get("pool")
-        if deep and isinstance(named, str) and (pool := known_pool(named)) is not None:
-            params |= {f"pool__{name}": value for name, value in pool.get_params().items()}
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set the parameters of this estimator.
-
-        Parameters
-        ----------
-        **params : dict
-            Estimator parameters. Those of objects among them have names such as
-            ``pool__max_bins``; a pool given by name is replaced by an object of it first.
-
-        Returns
-        -------
-        self
-        """
-        nested = any(name.startswith("pool__") for name in params)
-        if nested and "pool" in self._get_param_names():
-            pool = params.get("pool", self.pool)
-            validate_parameter_constraints(
-                self._parameter_constraints, {"pool": pool}, caller_name=type(self).__name__
-            )
-            params["pool"] = new_pool(pool) if isinstance(pool, str) else pool
-        super().set_params(**params)
-        return self

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from ..arrays import Array, cast, dense, float_type, namespace, ranges, to_float64
+from ..arrays import cast, dense, float_type, namespace, ranges, to_float64
 from ..kernels import MOST_TAGGED, WIDTH
 from .table import Moments, Powers, Table, Vector, Whole, joined_powers, powers, scaling
 
@@ -46,43 +46,32 @@ class Pool(BaseEstimator, ABC):
     A pool knows how to correlate the columns of all its atoms with a residual, and how to
     compute the columns of one. It knows nothing of losses, rounds, rules or labels.
 
-    ``stats`` must *add* over blocks of rows: the paper ranks an atom by the norm of a
-    sum over examples, and the norm of a sum is not the sum of norms. Only the total
-    over all blocks is scored.
+    ``stats`` must *add* over blocks of rows: the paper ranks an atom by the norm of a sum over
+    examples, and the norm of a sum is not the sum of norms. Only the total over all blocks is
+    scored.
 
-    Atoms are numbered ``0 .. n_atoms_ - 1`` and scored in ``parts``, ranges of atoms
-    whose statistics are small enough to be held at once, each by one thread. So memory
-    is bounded by a part, not by the number of atoms.
+    Atoms are numbered ``0 .. n_atoms_ - 1`` and scored in ``parts``, ranges of atoms whose
+    statistics are small enough to be held at once, each by one thread. So memory is bounded by a
+    part, not by the number of atoms.
 
     A pool must have two methods: ``learn`` and ``features``, whose ``columns`` then make all else
     that is asked of it, in NumPy, on a torch device or on a cluster. What a pool overrides beside
     them makes it fast.
-
-    Attributes
-    ----------
-    n_atoms_ : int
-    dtype_ : numpy.dtype
-        The floating type of the columns.
-    sums_dtype_ : numpy.dtype
-        That of the sums over the rows of a block.
-    edges_ : array of shape ``(n_atoms_ + 1,)`` or None
-        Where the columns of each atom start among those of all. None: each atom has one.
-    usable_ : array of shape ``(n_atoms_,)`` or None
-        Which atoms may be chosen; None for all. With an intercept, constant atoms may not;
-        without one, only atoms that are zero everywhere.
-    divisors_ : array of shape ``(n_atoms_,)`` or None
-        What the score of each atom is divided by; None for 1.
     """
 
     n_atoms_: int
-    dtype_: np.dtype[Any]
-    sums_dtype_: np.dtype[Any]
+    dtype_: np.dtype[Any]  # the floating type of the columns
+    sums_dtype_: np.dtype[Any]  # that of the sums over the rows of a block
+    # Where the columns of each atom start among those of all, and the end; None: each has one.
     edges_: NDArray[np.intp] | None = None
+    # Which atoms may be chosen; None for all. With an intercept constant ones may not, without
+    # one those that are zero everywhere.
     usable_: NDArray[np.bool_] | None = None
-    divisors_: NDArray[np.float64] | None = None
+    divisors_: NDArray[np.float64] | None = None  # of the scores of atoms; None for 1
 
     # The parameters that make the features those of the paper; a pool of your own may name some.
     published: ClassVar[dict[str, Any]] = {}
+    allows_nan: bool = False  # in X
     # Whether ``stats`` adds to ``out`` in less time than it takes to make a new one.
     adds_in_place: bool = False
     # Whether a column takes long to compute, against the statistics of all atoms.
@@ -95,11 +84,6 @@ class Pool(BaseEstimator, ABC):
                 f"This {type(self).__name__} is not fitted yet: it has no {name!r} before fit."
             )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    @property
-    def allows_nan(self) -> bool:
-        """Whether X may hold NaN."""
-        return False
 
     def fit(self, X: Any, weight: NDArray[np.float64] | None = None, centred: bool = True) -> Self:
         """Learn what defines the atoms from rows of positive weight (default: all 1).
@@ -187,29 +171,27 @@ class Pool(BaseEstimator, ABC):
     ) -> Floats:
         """Return a statistic of the block for a part's atoms; it adds over blocks.
 
-        Parameters
-        ----------
-        data :
-            A block, as ``encode`` made it.
-        rows :
-            The block's residual or curvature, as ``prepare`` made it.
-        part : slice
-            One of ``parts()``.
-        out : array, optional
-            The statistic of earlier blocks, to add to and return.
-        squares : bool
-            Whether it is for ``moments``, else for ``correlations``.
+        ``data`` is a block, as ``encode`` made it, ``rows`` its residual or curvature, as
+        ``prepare`` made it, and ``out`` the statistic of earlier blocks, to add to and return.
+        ``squares`` tells whether it is for ``moments``, else for ``correlations``.
 
-        Notes
-        -----
         Here it is the sums of rows times scaled columns, which are written out for some rows at a
         time; for squares above those of rows times their squares. A pool that knows how to sum
         without its columns has an order of magnitude to gain.
         """
-        features = self.features(np.arange(part.start, part.stop))
+        features, k = self.features(np.arange(part.start, part.stop)), rows.shape[0]
         columns = part if self.edges_ is None else slice(*self.edges_[[part.start, part.stop]])
-        pivot, scale = self.pivot_[columns], self.scale_[columns]
-        return added(out, _written_sums(features, data, rows, pivot, scale, squares))
+        xp, like = namespace(rows), {"device": rows.device}
+        pivot, scale = (xp.asarray(v[columns], **like) for v in (self.pivot_, self.scale_))
+        shape = k * (1 + squares), features.n_columns
+        sums = xp.zeros(shape, dtype=xp.float64, **like)
+        for some in _written(features, data):
+            written = to_float64(dense(features.columns(data[some])))
+            z = xp.asarray((written - pivot) / scale, dtype=rows.dtype)
+            sums[:k] += rows[:, some] @ z
+            if squares:
+                sums[k:] += rows[:, some] @ z**2
+        return added(out, sums)
 
     def correlations(self, stats: Sums, part: slice) -> Sums:
         """Return the sum over examples of ``rows * column / scale``, (k, columns of the part)."""
@@ -240,30 +222,11 @@ class Pool(BaseEstimator, ABC):
 
 def _written_powers(features: Features, X: Any, weight: Vector) -> Powers:
     """Return the powers of the columns of features on a block, which are written out."""
-    parts = []
-    for some in _written(features, X):
-        parts.append(powers(to_float64(dense(features.columns(X[some]))), weight[some]))
+    parts = [
+        powers(to_float64(dense(features.columns(X[some]))), weight[some])
+        for some in _written(features, X)
+    ]
     return reduce(joined_powers, parts)
-
-
-def _written_sums(
-    features: Features, X: Any, rows: Array, pivot: Vector, scale: Vector, squares: bool
-) -> Array:
-    """Return ``rows @ z``, (k, columns), with ``z = (columns - pivot) / scale``, in float64.
-
-    For squares ``rows @ z`` above ``rows @ z**2``.
-    """
-    xp, k = namespace(rows), rows.shape[0]
-    centre, unit = (xp.asarray(values, device=rows.device) for values in (pivot, scale))
-    shape = k * (1 + squares), features.n_columns
-    sums = xp.zeros(shape, dtype=xp.float64, device=rows.device)
-    for some in _written(features, X):
-        wide = cast(dense(features.columns(X[some])), np.dtype(np.float64))
-        z = xp.asarray((wide - centre) / unit, dtype=rows.dtype)
-        sums[:k] += rows[:, some] @ z
-        if squares:
-            sums[k:] += rows[:, some] @ z**2
-    return sums
 
 
 def _written(features: Features, X: Any) -> list[slice]:
@@ -288,7 +251,6 @@ class ByExample(NamedTuple):
 
     @property
     def n_classes(self) -> int:
-        """Number of classes."""
         return self.total.size
 
     @property

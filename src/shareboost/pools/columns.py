@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import float_type, ranges
 from ..validation import one_of
+from .array_api import beside, namespace
 from .base import (
     PART_BYTES,
     SCALES,
@@ -25,8 +26,8 @@ from .base import (
     added,
     check_bounded,
 )
-from .features import INPUTS, Features, Integers, beside, namespace, one_each
-from .table import Table, chunks, moments_of, scaling
+from .features import INPUTS, Features, Integers
+from .table import Table, chunks, joined_powers, powers, scaling
 
 # Up to so many classes the kernel for few rows is faster than BLAS: by 1.6 for 10 classes, 1.1
 # for 26, none for 50.
@@ -44,25 +45,20 @@ class ColumnFeatures(Features):
     ids: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS, distinct=True)]
 
     def columns(self, X: Any) -> Any:
+        columns = self.input_columns
         if not sp.issparse(X):
-            return namespace(X).take(X, beside(X, self.ids), axis=1)
-        return (X if X.format in ("csr", "csc") else X.tocsc())[:, self.ids]
+            return namespace(X).take(X, beside(X, columns), axis=1)
+        return (X if X.format in ("csr", "csc") else X.tocsc())[:, columns]
 
     @property
     def input_columns(self) -> NDArray[np.intp]:
         return self.ids
 
     def names(self, input_names: Sequence[str]) -> list[str]:
-        return [str(input_names[j]) for j in self.ids]
-
-    def reads(self, n_columns_in: int) -> sp.csr_array:
-        return one_each(self.ids, n_columns_in)
+        return [str(input_names[j]) for j in self.input_columns]
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
-        yield "reads", {"places": places, "columns": self.ids}
-
-    def renumbered(self, places: NDArray[np.intp]) -> ColumnFeatures:
-        return ColumnFeatures(places[self.ids])
+        yield "reads", {"places": places, "columns": self.input_columns}
 
 
 class Columns(Pool):
@@ -100,7 +96,7 @@ class Columns(Pool):
 
     def learn(self, table: Table, centred: bool) -> None:
         one_of("scale", self.scale, SCALES, "Columns")
-        moments = moments_of(table)
+        moments = table.ask(powers, joined_powers, "moments of columns").moments
         largest = moments.largest
         if self.scale == "bounded":
             check_bounded(largest, "scale")
@@ -108,7 +104,7 @@ class Columns(Pool):
         self.usable_, deviation, self.pivot_, self.sums_dtype_ = known
         scale = {"deviation": deviation, "maxabs": largest}.get(self.scale, np.ones_like(largest))
         self.scale_ = np.where(self.usable_, scale, 1.0)
-        self.n_atoms_ = int(largest.size)
+        self.n_atoms_ = table.n_columns
         self.sparse_ = table.sparse
         self.dtype_ = float_type(table.dtype)
 
@@ -138,15 +134,15 @@ class Columns(Pool):
         """
         if self.sparse_:
             return self._sparse_stats(data, rows, part, out, squares)
-        if squares:
-            total = np.zeros((2, rows.shape[0], data.shape[1]), dtype=rows.dtype)
-            for some in chunks(data):
-                z = ((data[some] - self.pivot_) / self.scale_).astype(rows.dtype)
-                total[0] += rows[:, some] @ z
-                total[1] += rows[:, some] @ np.square(z, out=z)
-                del z  # before the next one is made
-            return added(out, total.reshape(-1, data.shape[1]))
-        return added(out, _product(rows, data))
+        if not squares:
+            return added(out, _product(rows, data))
+        total = np.zeros((2, rows.shape[0], data.shape[1]), dtype=rows.dtype)
+        for some in chunks(data):
+            z = ((data[some] - self.pivot_) / self.scale_).astype(rows.dtype)
+            total[0] += rows[:, some] @ z
+            total[1] += rows[:, some] @ np.square(z, out=z)
+            del z  # before the next one is made
+        return added(out, total.reshape(-1, data.shape[1]))
 
     def _sparse_stats(
         self, data: Stored, rows: ByExample, part: slice, out: Sums | None, squares: bool
@@ -160,13 +156,13 @@ class Columns(Pool):
             sums = np.zeros(size) if out is None else out.T
             add_sparse_product(data.values, data.examples, pointers, rows.rows, rows.tag, sums)
             return sums.T
-        own, pointers = slice(pointers[0], pointers[-1]), pointers - pointers[0]
-        examples = data.examples[own]
-        scaled = data.values[own] / np.repeat(self.scale_[part], np.diff(pointers))
-        found = np.zeros((2, *size))
-        for values, sums in zip((scaled, scaled**2), found, strict=True):
+        entries, pointers = slice(pointers[0], pointers[-1]), pointers - pointers[0]
+        examples = data.examples[entries]
+        scaled = data.values[entries] / np.repeat(self.scale_[part], np.diff(pointers))
+        both = np.zeros((2, *size))
+        for values, sums in zip((scaled, scaled**2), both, strict=True):
             add_sparse_product(values, examples, pointers, rows.rows, rows.tag, sums)
-        return added(out, found.transpose(0, 2, 1).reshape(-1, size[0]))
+        return added(out, both.transpose(0, 2, 1).reshape(-1, size[0]))
 
     def correlations(self, stats: Sums, part: slice) -> Sums:
         return stats / self._learned("scale_")[part]

@@ -11,9 +11,6 @@ from typing import Annotated, Any, ClassVar, Self, get_type_hints
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.externals.array_api_compat import array_namespace, device
-
-from ..arrays import dense, float_type
 
 # Names of lengths: the number of features, and that of X's columns.
 ATOMS, INPUTS = "atoms", "inputs"
@@ -115,6 +112,7 @@ class Features(ABC):
     """
 
     kind: ClassVar[str]
+    allows_nan: ClassVar[bool] = False  # in X
     ids: NDArray[np.intp]  # of the atoms, in the order they were chosen
 
     @classmethod
@@ -125,11 +123,6 @@ class Features(ABC):
     def inconsistency(self, n_columns_in: int) -> str | None:
         """Return what is wrong of fields that are right one by one; None where nothing is."""
         return None
-
-    @property
-    def allows_nan(self) -> bool:
-        """Whether X may hold NaN."""
-        return False
 
     @property
     def widths(self) -> NDArray[np.intp]:
@@ -165,12 +158,28 @@ class Features(ABC):
         """Return a readable name for each atom; that of its column where it has one."""
         return self.names(input_names)
 
+    @classmethod
+    def _fields_of_columns(cls) -> list[str]:
+        """Return the fields that are columns of X, one for each atom; -1 stands for none."""
+        return [
+            name
+            for name, how in (cls.declared() if hasattr(cls, "kind") else {}).items()
+            if isinstance(how, Integers) and how.by_atom and how.below == INPUTS
+        ]
+
     def reads(self, n_columns_in: int) -> sp.csr_array | None:
         """Return which of X's columns each atom reads, (atoms, n_columns_in), as booleans.
 
-        None where every atom reads every column.
+        Those that its fields are. None where every atom reads every column.
         """
-        return None
+        if not (names := self._fields_of_columns()):
+            return None
+        columns = np.sort(np.stack([getattr(self, name) for name in names], axis=1), axis=1)
+        read = columns >= 0
+        read[:, 1:] &= columns[:, 1:] != columns[:, :-1]
+        pointers = np.concatenate([[0], np.cumsum(read.sum(axis=1))])
+        entries = np.ones(pointers[-1], dtype=bool), columns[read], pointers
+        return sp.csr_array(entries, shape=(self.ids.size, n_columns_in))
 
     def shares(self, n_columns_in: int) -> sp.csr_array:
         """Return what X's columns have of each of the columns, (n_columns, n_columns_in).
@@ -211,17 +220,22 @@ class Features(ABC):
 
         The place of a column that is not there is -1; no atom reads it.
         """
-        raise TypeError(
-            f"Features of the type {type(self).__name__} read X as it was given: those of the "
-            "pools of shareboost can be computed from fewer columns."
-        )
+        if not hasattr(self, "kind"):
+            raise TypeError(
+                f"Features of the type {type(self).__name__} read X as it was given: those of the "
+                "pools of shareboost can be computed from fewer columns."
+            )
+        fields = {name: getattr(self, name) for name in self.declared()}
+        for name in self._fields_of_columns():
+            fields[name] = np.where(fields[name] < 0, -1, places[fields[name]])
+        return type(self)(**fields)
 
 
 @cache
 def _declared(kind: Any) -> dict[str, Any]:
     """Return how each field of a dataclass is stored, by its name."""
     hints = get_type_hints(kind, include_extras=True)
-    return {own.name: hints[own.name].__metadata__[0] for own in fields(kind)}
+    return {field.name: hints[field.name].__metadata__[0] for field in fields(kind)}
 
 
 def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:
@@ -229,40 +243,3 @@ def one_each(columns: NDArray[np.intp], n_columns_in: int) -> sp.csr_array:
     n = columns.size
     entries = np.ones(n, dtype=bool), columns, np.arange(n + 1)
     return sp.csr_array(entries, shape=(n, n_columns_in))
-
-
-def is_host(X: Any) -> bool:
-    """Return whether X is an array of NumPy or a matrix of SciPy."""
-    return isinstance(X, np.ndarray) or sp.issparse(X)
-
-
-def namespace(X: Any) -> Any:
-    """Return the module of functions on arrays like X, after the array API standard."""
-    return array_namespace(np.empty(0) if sp.issparse(X) else X)
-
-
-def beside(X: Any, values: NDArray[Any]) -> Any:
-    """Return NumPy's values as an array where X is."""
-    return values if is_host(X) else namespace(X).asarray(values.copy(), device=device(X))
-
-
-def empty_beside(X: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return an array where X is, to be filled."""
-    return namespace(X).empty(shape, dtype=dtype, device=None if is_host(X) else device(X))
-
-
-def columns_type(X: Any, least: Any = np.float32) -> Any:
-    """Return the type of X's module in which columns of X are computed.
-
-    Float32 where it holds every number of X and of the type ``least``, else float64.
-    """
-    if is_host(X):
-        return np.result_type(float_type(X.dtype), least)
-    name = str(X.dtype).removeprefix("torch.")
-    own = np.dtype(np.float32 if name == "bfloat16" else name)
-    return getattr(namespace(X), np.result_type(float_type(own), least).name)
-
-
-def taken(X: Any, columns: NDArray[np.intp]) -> Any:
-    """Return some columns of X, dense, (rows, columns)."""
-    return dense(X.tocsc()[:, columns]) if sp.issparse(X) else X[:, beside(X, columns)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Self
 
@@ -13,14 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..validation import one_of
 from .base import Atoms, Floats, Pool, Sums
 from .columns import ColumnFeatures, Columns
-from .features import INPUTS, Features, Integers, Labels
+from .features import INPUTS, Integers, Labels
 from .table import Table
 
 SCORES = ("sum", "mean")
 
 
 @dataclass(frozen=True)
-class GroupFeatures(Features):
+class GroupFeatures(ColumnFeatures):
     """Chosen groups: the columns of X in each."""
 
     kind = "groups"
@@ -42,15 +42,8 @@ class GroupFeatures(Features):
 
     def inconsistency(self, n_columns_in: int) -> str | None:
         n = self.column.size
-        if (self.sizes > n).any() or self.n_columns != n or self.labels.size != self.ids.size:
-            return "sizes, labels and columns that do not fit"
-        return None
-
-    def columns(self, X: Any) -> Any:
-        return ColumnFeatures(self.column).columns(X)
-
-    def names(self, input_names: Sequence[str]) -> list[str]:
-        return ColumnFeatures(self.column).names(input_names)
+        fits = (self.sizes <= n).all() and self.n_columns == n and self.labels.size == self.ids.size
+        return None if fits else "sizes, labels and columns that do not fit"
 
     def atom_names(self, input_names: Sequence[str]) -> list[str]:
         return [str(label) for label in self.labels]
@@ -58,9 +51,6 @@ class GroupFeatures(Features):
     def reads(self, n_columns_in: int) -> sp.csr_array:
         pointers, ones = np.cumsum([0, *self.sizes]), np.ones(self.column.size, dtype=bool)
         return sp.csr_array((ones, self.column, pointers), shape=(self.ids.size, n_columns_in))
-
-    def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
-        return ColumnFeatures(self.column).parts(places)
 
     def take(self, places: NDArray[np.intp]) -> GroupFeatures:
         members = np.split(self.column, np.cumsum(self.sizes)[:-1])
@@ -72,7 +62,7 @@ class GroupFeatures(Features):
         cls, ids: NDArray[np.intp], labels: NDArray[Any], members: list[NDArray[np.intp]]
     ) -> Self:
         """Return the groups of these columns."""
-        sizes = np.array([own.size for own in members], dtype=np.intp)
+        sizes = np.array([len(columns) for columns in members], dtype=np.intp)
         return cls(ids, labels, sizes, np.concatenate([np.empty(0, dtype=np.intp), *members]))
 
     def renumbered(self, places: NDArray[np.intp]) -> GroupFeatures:
@@ -114,14 +104,12 @@ class Groups(Pool):
     def learn(self, table: Table, centred: bool) -> None:
         one_of("score", self.score, SCORES, "Groups")
         self.labels_, which = group_labels(self.groups, table.n_columns)
-        self.columns_ = self._new_columns().fit(table, centred=centred)
+        columns = self.columns_ = self._new_columns().fit(table, centred=centred)
         self.order_, self.edges_ = columns_by_group(which, self.labels_.size)
         self.n_atoms_ = int(self.labels_.size)
-        self.dtype_ = self.columns_.dtype_
-        self.sums_dtype_ = self.columns_.sums_dtype_
-        self.scale_ = self.columns_.scale_[self.order_]
-        usable = self.columns_.usable_
-        self.usable_ = np.logical_or.reduceat(usable[self.order_], self.edges_[:-1])
+        self.dtype_, self.sums_dtype_ = columns.dtype_, columns.sums_dtype_
+        self.scale_ = columns.scale_[self.order_]
+        self.usable_ = np.logical_or.reduceat(columns.usable_[self.order_], self.edges_[:-1])
         if self.score == "mean":
             self.divisors_ = np.diff(self.edges_).astype(np.float64)
 
@@ -146,13 +134,13 @@ class Groups(Pool):
         self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the statistic of all columns, in the order of X."""
-        return self.columns_.stats(data, rows, self._all_columns, out, squares)
+        return self.columns_.stats(data, rows, slice(0, self.order_.size), out, squares)
 
     def correlations(self, stats: Sums, part: slice) -> Sums:
-        return self.columns_.correlations(stats, self._all_columns)[:, self.order_]
+        return self.columns_.correlations(stats, slice(0, self.order_.size))[:, self.order_]
 
     def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
-        first, second = self.columns_.moments(stats, self._all_columns)
+        first, second = self.columns_.moments(stats, slice(0, self.order_.size))
         return first[:, self.order_], second[:, self.order_]
 
     def columns(self, data: Any, atom: int) -> Floats:
@@ -161,10 +149,6 @@ class Groups(Pool):
     def features(self, atoms: Atoms) -> GroupFeatures:
         ids = np.asarray(atoms, dtype=np.intp)
         return GroupFeatures.of(ids, self.labels_[ids], [self._members(atom) for atom in ids])
-
-    @property
-    def _all_columns(self) -> slice:
-        return slice(0, self.columns_.n_atoms_)
 
     def _members(self, atom: int) -> NDArray[np.intp]:
         return self.order_[slice(*self.edges_[atom : atom + 2])]

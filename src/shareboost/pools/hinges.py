@@ -11,25 +11,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from ..arrays import float_type
 from ..validation import at_least, one_of
-from .base import POWERS, Atoms, ByExample, Floats, Pool, Stored, Sums
-from .features import (
-    INPUTS,
-    Digits,
-    Features,
-    Ids,
-    Integers,
-    Reals,
-    beside,
-    columns_type,
-    namespace,
-    one_each,
-    taken,
-)
-from .stumps import Stumps
+from .array_api import beside, columns_type, namespace, taken
+from .base import POWERS, Atoms, Floats, Stored, Sums
+from .features import INPUTS, Digits, Features, Ids, Integers, Reals, one_each
+from .stumps import Binned
 from .table import Table, Vector
 from .thresholds import digits_apart
 
@@ -63,27 +51,19 @@ class HingeFeatures(Features):
             names.append(f"max(0, {first} - {second})")
         return names
 
-    def reads(self, n_columns_in: int) -> sp.csr_array:
-        return one_each(self.column, n_columns_in)
-
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         cuts = {"columns": self.column, "thresholds": self.threshold, "below": self.below}
         yield "hinges", {"places": places, **cuts}
-
-    def renumbered(self, places: NDArray[np.intp]) -> HingeFeatures:
-        column = places[self.column]
-        return HingeFeatures(self.ids, column, self.threshold, self.below, self.digits)
 
 
 class Block(NamedTuple):
     """Some rows, column by column: in which bin each value is, and the value."""
 
     codes: Any  # (columns, n); of sparse rows those of the stored entries
-    values: NDArray[np.floating]  # alike
-    stored: Stored | None  # where the entries of sparse rows are
+    values: NDArray[np.floating] | Stored  # alike
 
 
-class Hinges(Pool):
+class Hinges(Binned):
     """All hinges ``max(0, v - t)`` and ``max(0, t - v)``, of every column and every threshold.
 
     Sums of hinges of one column are piecewise linear functions of it, so that a classifier of
@@ -113,25 +93,26 @@ class Hinges(Pool):
     def learn(self, table: Table, centred: bool) -> None:
         at_least("max_bins", self.max_bins, 2, "Hinges")
         one_of("scale", self.scale, POWERS, "Hinges")
-        self.stumps_ = Stumps(self.max_bins).fit(table)
-        self.stumps_.stored_ = table.sparse
-        self.starts_, self.thresholds_ = self.stumps_.starts_, self.stumps_.thresholds_
+        self._cut(table)
+        self.stored_ = table.sparse
+        column = self._column_of(np.arange(self.thresholds_.size))
+        # Powers are of the distance to the middle threshold, or to 0 where zeros are not stored.
+        self.pivots_ = np.zeros(table.n_columns)
+        if table.sparse:
+            self.common_codes_ = self._codes_of_zero()
+        else:
+            middles = self.starts_[:-1] + np.diff(self.starts_) // 2
+            cut = np.unique(column)
+            self.pivots_[cut] = self.thresholds_[middles[cut]]
+        self.offsets_ = self.thresholds_ - self.pivots_[column]
         self.n_atoms_ = 2 * self.thresholds_.size
         self.dtype_, self.sums_dtype_ = float_type(table.dtype), np.dtype(np.float64)
-        # Powers are of the distance to the middle threshold, or to 0 where zeros are not stored.
-        middles = self.starts_[:-1] + np.diff(self.starts_) // 2
-        varies = np.diff(self.starts_) > 0
-        self.pivots_ = np.zeros(varies.size)
-        if not table.sparse:
-            self.pivots_[varies] = self.thresholds_[middles[varies]]
-        column = self._column_of(np.arange(self.thresholds_.size))
-        self.offsets_ = self.thresholds_ - self.pivots_[column]
         self.scale_ = np.ones(self.n_atoms_)
         if not self.n_atoms_:
             self.usable_ = np.zeros(0, dtype=bool)
             return
         sums = table.ask(partial(_weights_by_bin, self), operator.add, "moments of hinges")
-        first, second = (own[0] for own in self._powers(sums, slice(0, self.n_atoms_)))
+        first, second = (power[0] for power in self._powers(sums, slice(0, self.n_atoms_)))
         total = sums[-1, 0, 0]
         variance = second / total - (first / total) ** 2 * centred
         self.usable_ = variance > 0.0
@@ -139,18 +120,14 @@ class Hinges(Pool):
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return ranges of whole columns."""
-        cuts = self.stumps_.parts(3 * n_classes)
-        return [slice(2 * part.start, 2 * part.stop) for part in cuts]
+        return [slice(2 * cuts.start, 2 * cuts.stop) for cuts in super().parts(3 * n_classes)]
 
     def encode(self, X: Any, rows: slice) -> Block:
-        check_is_fitted(self)
-        codes = self.stumps_.encode(X, rows)
-        if isinstance(codes, Stored):
-            return Block(codes.values, Stored.of(X, rows).values, codes)
-        return Block(codes, np.ascontiguousarray(X[rows].T, dtype=self.dtype_), None)
-
-    def prepare(self, rows: Floats) -> ByExample:
-        return ByExample.of(rows, self.sums_dtype_)
+        if self.stored_:
+            stored = Stored.of(X, rows)
+            return Block(self._stored_codes(stored), stored)
+        block = X[rows]
+        return Block(self._codes(block), np.ascontiguousarray(block.T, dtype=self.dtype_))
 
     def stats(
         self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
@@ -161,15 +138,17 @@ class Hinges(Pool):
         """
         from ..kernels.stumps import add_powers, add_stored_powers
 
-        _, first, last, edges = self._laid_out(part)
+        first, last = self._columns_of(_cuts_of(part))
+        edges = self._bin_edges(first, last)
         if out is None:
             out = np.zeros((edges[-1] + 1, 2 + squares, rows.n_classes))
-        if data.stored is None:
-            codes, values = data.codes[first:last], data.values[first:last]
-            add_powers(codes, values, self.pivots_[first:last], rows.rows, edges, out)
+        codes, values = data
+        if isinstance(values, Stored):
+            entries = values.values, values.examples, values.pointers[first : last + 1]
+            add_stored_powers(codes, *entries, rows.rows, edges, out)
         else:
-            pointers, examples = data.stored.pointers[first : last + 1], data.stored.examples
-            add_stored_powers(data.codes, data.values, examples, pointers, rows.rows, edges, out)
+            columns = codes[first:last], values[first:last], self.pivots_[first:last]
+            add_powers(*columns, rows.rows, edges, out)
         out[-1, 0] += rows.total
         return out
 
@@ -182,56 +161,37 @@ class Hinges(Pool):
 
     def _powers(self, stats: Sums, part: slice) -> list[Any]:
         """Return the sums of rows times hinges and, for squares, of rows times their squares."""
-        t, below, above = self._on_both_sides(stats, part)
-        powers = [_in_turns(above[1] - t * above[0], t * below[0] - below[1])]
-        if len(below) > 2:
-            sides = (own[2] - 2.0 * t * own[1] + t**2 * own[0] for own in (above, below))
-            powers.append(_in_turns(*sides))
-        return powers
-
-    def _on_both_sides(self, stats: Sums, part: slice) -> tuple[Any, Any, Any]:
-        """Return the thresholds of a part about the pivots, and the sums of each power around them.
-
-        Those of the rows up to each threshold and those beyond it, (powers, k, thresholds) each.
-        """
         from ..kernels.stumps import running_sums
 
-        cuts, first, last, edges = self._laid_out(part)
+        cuts = _cuts_of(part)
+        first, last = self._columns_of(cuts)
+        edges = self._bin_edges(first, last)
         bins = stats[:-1].copy()
-        if self.stumps_.stored_:  # the rest of the rows is in the bin of zero
+        if self.stored_:  # the rest of the rows is in the bin of zero
             rest = stats[-1, 0] - np.add.reduceat(bins[:, 0], edges[:-1])
-            bins[edges[:-1] + self.stumps_.common_codes_[first:last], 0] += rest
+            bins[edges[:-1] + self.common_codes_[first:last], 0] += rest
+        # Sums of each power over the rows up to each threshold and beyond it.
         n_powers, k = stats.shape[1:]
         below = np.empty((n_powers, k, cuts.stop - cuts.start))
         for power in range(n_powers):
             running_sums(np.ascontiguousarray(bins[:, power]), edges, below[power])
         column = self._column_of(np.arange(cuts.start, cuts.stop)) - first
-        totals = np.add.reduceat(bins, edges[:-1])[column].transpose(1, 2, 0)
-        return self.offsets_[cuts], below, totals - below
-
-    def _column_of(self, cuts: Any) -> Any:
-        """Return the column of each threshold."""
-        return np.searchsorted(self.starts_, cuts, side="right") - 1
-
-    def _laid_out(self, part: slice) -> tuple[slice, int, int, NDArray[np.intp]]:
-        """Return the thresholds of a part, its columns, first and last, and where bins start."""
-        cuts = slice(part.start // 2, part.stop // 2)
-        first, last = int(self._column_of(cuts.start)), int(self._column_of(cuts.stop - 1)) + 1
-        starts = self.starts_[first : last + 1] - self.starts_[first]
-        return cuts, first, last, starts + np.arange(last - first + 1)
+        above = np.add.reduceat(bins, edges[:-1])[column].transpose(1, 2, 0) - below
+        t = self.offsets_[cuts]  # about the pivots, as the powers are
+        powers = [_in_turns(above[1] - t * above[0], t * below[0] - below[1])]
+        if n_powers > 2:
+            sides = (sums[2] - 2.0 * t * sums[1] + t**2 * sums[0] for sums in (above, below))
+            powers.append(_in_turns(*sides))
+        return powers
 
     def columns(self, data: Block, atom: int) -> Floats:
         cut, below = divmod(atom, 2)
-        j = int(self._column_of(cut))
-        if data.stored is None:
-            values = data.values[j]
-        else:
-            values = data.stored._replace(values=data.values).column(j, 0.0, data.values.dtype)
-        above = values.astype(np.float64) - self.thresholds_[cut]
+        j, values = int(self._column_of(cut)), data.values
+        column = values.column(j, 0.0, self.dtype_) if isinstance(values, Stored) else values[j]
+        above = column.astype(np.float64) - self.thresholds_[cut]
         return np.maximum(-above if below else above, 0.0).astype(self.dtype_)[np.newaxis]
 
     def features(self, atoms: Atoms) -> HingeFeatures:
-        check_is_fitted(self)
         ids = np.asarray(atoms, dtype=np.intp)
         cuts = ids // 2
         column = self._column_of(cuts)
@@ -239,9 +199,12 @@ class Hinges(Pool):
         return HingeFeatures(ids, column, self.thresholds_[cuts], ids % 2, digits)
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
-        check_is_fitted(self)
-        sizes = 2 * np.diff(self.starts_)
-        return one_each(np.repeat(np.arange(sizes.size), sizes), n_columns_in)
+        return one_each(self._column_of(np.arange(self.n_atoms_) // 2), n_columns_in)
+
+
+def _cuts_of(part: slice) -> slice:
+    """Return the thresholds of a part, each of which has two hinges."""
+    return slice(part.start // 2, part.stop // 2)
 
 
 def _weights_by_bin(pool: Hinges, X: Any, weight: Vector) -> Floats:

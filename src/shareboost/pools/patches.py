@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from ..inputs import backend_module
 from ..progress import track
 from ..threads import single_threaded_blas
 from ..validation import at_least
-from .features import columns_type, is_host, namespace
+from .array_api import columns_type, is_host, namespace
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
 Shape = tuple[int, int, int]  # height, width and channels
@@ -43,14 +42,8 @@ def as_images(X: Any, rows: slice | Places, shape: Shape, unit: float) -> Images
     xp = namespace(part)
     if unit != 1.0:  # which no integer type need hold
         part = xp.astype(part, columns_type(part)) * (1.0 / unit)
-    if is_host(part):
-        return np.ascontiguousarray(part, dtype=np.float32).reshape(-1, *shape)
-    return part.to(xp.float32).reshape(-1, *shape)
-
-
-def largest_magnitude(X: Any) -> float:
-    """Return the largest magnitude in X."""
-    return float(max(X.max(), -float(X.min())))
+    images = xp.reshape(xp.astype(part, xp.float32, copy=False), (-1, *shape))
+    return np.ascontiguousarray(images) if is_host(images) else images
 
 
 def unit_of(largest: float) -> float:
@@ -70,20 +63,20 @@ def patch_sizes(patch_size: Any, shape: Shape) -> list[tuple[int, int]]:
     """Return the sizes asked for, (rows, columns) each; an integer stands for a square."""
     height, width, channels = shape
     refused = f"patch_size={patch_size!r} is not valid for Templates: it takes"
-    sizes = []
+    sizes: list[Any] = []
     for size in patch_size if isinstance(patch_size, list) else [patch_size]:
         pair = size if isinstance(size, tuple) else (size, size)
-        if len(pair) != 2:
-            raise ValueError(f"{refused} an integer, a pair (rows, columns) or a list of these.")
-        rows, columns = (at_least("patch_size", side, 1, "Templates") for side in pair)
+        sizes.append(tuple(at_least("patch_size", side, 1, "Templates") for side in pair))
+    if not sizes or any(len(size) != 2 for size in sizes) or len(set(sizes)) < len(sizes):
+        raise ValueError(
+            f"{refused} an integer, a pair (rows, columns) or a list of unlike sizes, at least one."
+        )
+    for rows, columns in sizes:
         if rows > height or columns > width or rows * columns * channels == 1:
             raise ValueError(
                 f"{refused} sizes of at least 2 numbers and at most those of the images, "
                 f"{height} x {width}."
             )
-        sizes.append((rows, columns))
-    if not sizes or len(set(sizes)) < len(sizes):
-        raise ValueError(f"{refused} a list of unlike sizes, at least one.")
     return sizes
 
 
@@ -119,43 +112,30 @@ def random_patches(
     return namespace(varied[0]).concat(varied)[:n_patches]
 
 
-def make_templates(
-    patches: NDArray[np.float32], n_templates: int, size: Sequence[int], rng: np.random.RandomState
-) -> NDArray[np.float32]:
-    """Return templates, (n, rows * columns * channels): centres of the patches."""
-    if len(patches) < n_templates:
-        raise ValueError(
-            f"n_templates={n_templates} is more than the {len(patches)} patches of size "
-            f"{size[0]} x {size[1]} that were drawn and vary: Templates takes at most as many. "
-            "Lower it or min_deviation, or raise n_patches or the number of images."
-        )
-    return cluster(patches, n_templates, rng, "clustering patches")
-
-
 def given_templates(templates: Any, shape: Shape) -> list[NDArray[np.float32]]:
     """Return a user's templates, (n, rows, columns, channels) for each size."""
     height, width, channels = shape
-    taken = []
+    arrays = []
     for some in templates if isinstance(templates, list) else [templates]:
-        given = np.asarray(some)
-        if given.ndim == 3:
-            given = given[..., None]
-        if given.ndim != 4 or given.size == 0 or given.dtype.kind not in "fiu":
+        array = np.asarray(some)
+        what = f"templates has an array of shape {array.shape} and dtype {array.dtype}"
+        if array.ndim == 3:
+            array = array[..., None]
+        if array.ndim != 4 or array.size == 0 or array.dtype.kind not in "fiu":
             raise ValueError(
-                f"templates has an array of shape {np.shape(some)} and dtype {given.dtype}: it "
-                "takes numbers, (n, rows, columns[, channels]), or a list of such arrays."
+                f"{what}: it takes numbers, (n, rows, columns[, channels]), or a list of such "
+                "arrays."
             )
-        if given.shape[1] > height or given.shape[2] > width or given.shape[3] != channels:
+        if array.shape[1] > height or array.shape[2] > width or array.shape[3] != channels:
             raise ValueError(
-                f"templates has an array of shape {np.shape(some)}, which does not fit images of "
-                f"{height} x {width} and {channels} channels."
+                f"{what}, which does not fit images of {height} x {width} and {channels} channels."
             )
-        if not (np.abs(given) <= np.finfo(np.float32).max).all():
-            raise ValueError("templates has values that are NaN, infinite or beyond float32.")
-        taken.append(np.ascontiguousarray(given, dtype=np.float32))
-    if not taken:
+        if not (np.abs(array) <= np.finfo(np.float32).max).all():
+            raise ValueError(f"{what} with values that are NaN, infinite or beyond float32.")
+        arrays.append(np.ascontiguousarray(array, dtype=np.float32))
+    if not arrays:
         raise ValueError("templates=[] is not valid for Templates: it takes at least one array.")
-    return taken
+    return arrays
 
 
 def _cut(X: Any, shape: Shape, size: tuple[int, int], places: Places, unit: float) -> Any:
@@ -214,15 +194,14 @@ def _distinct(centres: NDArray[np.float32]) -> NDArray[np.intp]:
     """Return all centres but those that equal an earlier one up to rounding."""
     wide = centres.astype(np.float64)
     squares = np.square(wide).sum(axis=1)
-    kept: list[int] = []
+    kept = np.zeros(len(wide), dtype=bool)
     for start in range(0, len(wide), CHUNK_CENTRES):
         some = slice(start, start + CHUNK_CENTRES)
         sizes = squares[some, None] + squares
         alike = sizes - 2.0 * (wide[some] @ wide.T) <= 1e-10 * sizes
-        for i, own in enumerate(alike, start=start):
-            if not own[:i].any() or not own[kept].any():
-                kept.append(i)
-    return np.array(kept, dtype=np.intp)
+        for i, same in enumerate(alike, start=start):
+            kept[i] = not (same & kept).any()
+    return np.flatnonzero(kept)
 
 
 def gaussians(

@@ -17,25 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import dense, float_type
 from ..progress import track
 from ..validation import at_least, is_number, one_of
+from .array_api import beside, columns_type, empty_beside, is_host, namespace
 from .base import PART_BYTES, Atoms, Floats, Pool, Sums, check_bounded
-from .features import (
-    ATOMS,
-    INPUTS,
-    Choice,
-    Digits,
-    Features,
-    Ids,
-    Numbers,
-    Positive,
-    Reals,
-    beside,
-    columns_type,
-    empty_beside,
-    is_host,
-    namespace,
-)
+from .features import ATOMS, INPUTS, Choice, Digits, Features, Ids, Numbers, Positive, Reals
 from .patches import cluster
-from .table import Table, Vector, chunks, joined_powers, largest_magnitudes, powers
+from .table import Moments, Table, Vector, chunks, joined_powers, powers
 from .thresholds import digits_apart
 
 Singles = NDArray[np.float32]
@@ -54,6 +40,15 @@ class Coordinates(NamedTuple):
     mean: Vector  # (p,)
     unit: float
 
+    @classmethod
+    def about(cls, moments: Moments) -> Coordinates:
+        """Return coordinates about the mean, in units of the root mean variance."""
+        largest = float(moments.deviation.max())
+        if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
+            return cls(moments.mean, float(np.abs(moments.mean).max()) or 1.0)
+        relative = float(np.sqrt(np.mean((moments.deviation / largest) ** 2)))
+        return cls(moments.mean, largest * relative)
+
     def of(self, X: Any) -> Any:
         """Return ``(X - mean) / unit`` in float32, (n, p)."""
         shift = beside(X, -self.mean)
@@ -61,17 +56,6 @@ class Coordinates(NamedTuple):
         for rows in _chunks(X):
             out[rows, :] = (dense(X[rows]) + shift) / self.unit
         return out
-
-
-def coordinates_of(X: Any, share: Vector) -> Coordinates:
-    """Return coordinates about the weighted mean, in units of the root mean variance."""
-    # Of sparse rows written out, so that both kinds of rows have the same coordinates.
-    parts = (powers(dense(X[rows]), share[rows]) for rows in chunks(X))
-    _, _, mean, deviation = reduce(joined_powers, parts).moments
-    largest = float(deviation.max())
-    if largest == 0.0:  # any unit would do, but the mean must be a float32 in it
-        return Coordinates(mean, float(np.abs(mean).max()) or 1.0)
-    return Coordinates(mean, largest * float(np.sqrt(np.mean((deviation / largest) ** 2))))
 
 
 def _chunks(X: Any) -> list[slice]:
@@ -106,19 +90,15 @@ class PieceFeatures(Features):
     form: Annotated[str, Choice(values=("smooth", "paper"))]
 
     @property
-    def coordinates(self) -> Coordinates:
-        """Those of the centres and radii."""
-        return Coordinates(self.mean, self.unit)
-
-    @property
     def widths(self) -> NDArray[np.intp]:
         return np.full(self.ids.size, self.centres.shape[1] + 1, dtype=np.intp)
 
     def columns(self, X: Any) -> Any:
         X = X.tocsr() if hasattr(X, "tocsr") else X
         out = empty_beside(X, (self.n_columns, X.shape[0]), columns_type(X))
+        coordinates = Coordinates(self.mean, self.unit)
         for rows in _chunks(X):
-            self.write(X[rows], self.coordinates.of(X[rows]), out[:, rows])
+            self.write(X[rows], coordinates.of(X[rows]), out[:, rows])
         return out.T
 
     def write(self, X: Any, points: Any, out: Any) -> None:
@@ -143,10 +123,8 @@ class PieceFeatures(Features):
             piece[-1] = inside
 
     def names(self, input_names: Sequence[str]) -> list[str]:
-        names = []
-        for piece in self.atom_names(input_names):
-            names += [f"{piece}: {name}" for name in input_names] + [piece]
-        return names
+        ends = [*(f": {name}" for name in input_names), ""]
+        return [piece + end for piece in self.atom_names(input_names) for end in ends]
 
     def atom_names(self, input_names: Sequence[str]) -> list[str]:
         radii = self.unit * np.sqrt(self.squared_radii.astype(np.float64))
@@ -166,13 +144,8 @@ class PieceFeatures(Features):
         piece = sp.vstack([sp.eye_array(n_columns_in), sp.csr_array(level)], format="csr")
         return piece[np.tile(np.arange(n_columns_in + 1), self.ids.size)]
 
-    def renumbered(self, places: NDArray[np.intp]) -> PieceFeatures:
-        return self  # which reads all columns
-
 
 class _ShellBlock(NamedTuple):
-    """Rows of a block: sorted into shells, centre by centre."""
-
     points: NDArray[np.float32]  # (n, p), in coordinates
     order: NDArray[np.unsignedinteger]  # rows, of centre c from edges[c][0] to edges[c][-1]
     depths: NDArray[np.float32]  # in that order: a shell's squared radius less the distance
@@ -244,10 +217,13 @@ class Pieces(Pool):
             )
         share = weight / weight.sum()
         X = X.tocsr() if sp.issparse(X) else X
-        if self.form == "bounded":
-            check_bounded(largest_magnitudes(X), "form")
         with np.errstate(over="ignore", invalid="ignore"):
-            self.coordinates_ = coordinates_of(X, share)
+            # Of sparse rows written out, so that both kinds of rows have the same coordinates.
+            of_chunks = (powers(dense(X[rows]), share[rows]) for rows in chunks(X))
+            moments = reduce(joined_powers, of_chunks).moments
+            if self.form == "bounded":
+                check_bounded(moments.largest, "form")
+            self.coordinates_ = Coordinates.about(moments)
             points = self._points(X)
         if not np.isfinite([*self.coordinates_.mean, self.coordinates_.unit]).all():
             raise FloatingPointError(
@@ -260,7 +236,7 @@ class Pieces(Pool):
         radii, scales = zip(*track(pieces, "radii of pieces", len(self.centres_)), strict=True)
         self.squared_radii_ = np.concatenate(radii)
         self.piece_scale_ = np.concatenate(scales)
-        self.starts_ = np.cumsum([0, *(own.size for own in radii)])
+        self.starts_ = np.cumsum([0, *map(len, radii)])
         self.n_atoms_ = int(self.starts_[-1])
         self.edges_ = np.arange(self.n_atoms_ + 1) * (X.shape[1] + 1)
         self.dtype_ = float_type(table.dtype)
@@ -288,21 +264,20 @@ class Pieces(Pool):
         return [slice(*pair) for pair in pairwise(edges)]
 
     def encode(self, X: Any, rows: slice) -> _ShellBlock:
-        from ..kernels.shells import sort_into_shells, squared_distances
+        from ..kernels.shells import sort_into_shells
 
         points = self.coordinates_.of(X[rows])
-        n = len(points)
-        distances, order = np.empty(n, dtype=np.float32), np.empty(n, dtype=np.min_scalar_type(n))
+        order = np.empty(len(points), dtype=np.min_scalar_type(len(points)))
         orders, depths, edges, stop = [], [], [], 0
-        for c, centre in enumerate(self.centres_):
-            squared_distances(points, centre, distances)
-            radii = self.squared_radii_[self.starts_[c] : self.starts_[c + 1]]
-            own = np.empty(radii.size + 1, dtype=np.int64)
-            sort_into_shells(distances, radii, order, own)
-            orders.append(order[: own[-1]].copy())
-            depths.append(np.repeat(radii, np.diff(own)) - distances[orders[-1]])
-            edges.append(own + stop)
-            stop += int(own[-1])
+        for centre, pieces in zip(self.centres_, pairwise(self.starts_), strict=True):
+            distances = _squared_distances(points, centre)
+            radii = self.squared_radii_[slice(*pieces)]
+            shells = np.empty(radii.size + 1, dtype=np.int64)
+            sort_into_shells(distances, radii, order, shells)
+            orders.append(order[: shells[-1]].copy())
+            depths.append(np.repeat(radii, np.diff(shells)) - distances[orders[-1]])
+            edges.append(shells + stop)
+            stop += int(shells[-1])
         return _ShellBlock(points, np.concatenate(orders), np.concatenate(depths), edges, X[rows])
 
     def prepare(self, rows: Floats) -> Floats:
@@ -320,10 +295,9 @@ class Pieces(Pool):
             width = (1 + squares) * (data.points.shape[1] + 1)
             out = np.zeros((part.stop - part.start, height, width))
         origins = self._origins()
-        for c, _, own in self._centres_of(part):
-            add_moments(
-                data.points, origins[c], rows, data.order, data.depths, data.edges[c], out[own]
-            )
+        shells = data.order, data.depths
+        for c, _, here in self._centres_of(part):
+            add_moments(data.points, origins[c], rows, *shells, data.edges[c], out[here])
         return out
 
     def correlations(self, stats: Sums, part: slice) -> Sums:
@@ -364,8 +338,9 @@ class Pieces(Pool):
         numbers = np.searchsorted(self.starts_, ids, side="right") - 1
         radii = self.squared_radii_
         digits = digits_apart(np.sqrt(radii.astype(np.float64)), self.starts_, ids)
-        own = numbers, self.centres_[numbers], radii[ids], digits, *self.coordinates_
-        return PieceFeatures(ids, *own, "smooth" if self.form == "smooth" else "paper")
+        balls = numbers, self.centres_[numbers], radii[ids], digits
+        form = "smooth" if self.form == "smooth" else "paper"
+        return PieceFeatures(ids, *balls, *self.coordinates_, form)
 
     def _quantiles(self) -> Vector:
         """Return the quantiles of the distances to take as radii, rising."""
@@ -382,8 +357,7 @@ class Pieces(Pool):
 
     def _centres_of(self, part: slice) -> list[tuple[int, slice, slice]]:
         """Return the centres of a part, each with its atoms in the pool and in the part."""
-        first = int(np.searchsorted(self.starts_, part.start))
-        last = int(np.searchsorted(self.starts_, part.stop))
+        first, last = np.searchsorted(self.starts_, [part.start, part.stop]).tolist()
         edges = self.starts_[first : last + 1].tolist()
         return [
             (c, slice(a, b), slice(a - part.start, b - part.start))
@@ -410,20 +384,16 @@ class Pieces(Pool):
         units = np.ones(stats.shape[2])
         if self.form != "smooth":
             units[:-1] = self.coordinates_.unit
-        for _, atoms, own in self._centres_of(part):
+        for _, atoms, here in self._centres_of(part):
             radii = self.squared_radii_[atoms].astype(np.float64)
             scales = self.piece_scale_[atoms] ** times * radii**power
-            sum_outwards(stats[own], radii, power, units**times / scales[:, None], sums[:, own])
+            sum_outwards(stats[here], radii, power, units**times / scales[:, None], sums[:, here])
         return sums.reshape(k, -1)
 
     def _radii_and_scales(self, points: Any, share: Vector, quantiles: Vector) -> Iterator[Radii]:
         """Yield the squared radii of each centre, rising, and the scale of each piece."""
-        from ..kernels.shells import squared_distances
-
-        distances = np.empty(len(points), dtype=np.float32)
         for centre in self.centres_:
-            squared_distances(points, centre, distances)
-            yield self._around(distances, share, quantiles)
+            yield self._around(_squared_distances(points, centre), share, quantiles)
 
     def _around(self, distances: Singles, share: Vector, quantiles: Vector) -> Radii:
         """Return the squared radii of a centre at those squared distances, and the scales."""

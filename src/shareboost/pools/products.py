@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
+import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -17,19 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from ..arrays import float_type, ranges
 from ..progress import track
 from ..validation import one_of
+from .array_api import beside, columns_type, namespace, taken
 from .base import PART_BYTES, SCALES, Atoms, Floats, Pool, Sums, check_bounded
-from .features import (
-    INPUTS,
-    Choice,
-    Features,
-    Ids,
-    Integers,
-    beside,
-    columns_type,
-    namespace,
-    taken,
-)
-from .table import Table, Vector, grouped, largest_magnitudes, sums_type
+from .features import INPUTS, Choice, Features, Ids, Integers
+from .table import Table, Vector, joined_powers, powers, sums_type
 
 # A part holds the products of up to so many columns with all others. Measured on Isolet:
 # matrix products of 32 columns run at full speed.
@@ -74,21 +65,10 @@ class ProductFeatures(Features):
 
         return [name(i, j) for i, j in zip(self.left, self.right, strict=True)]
 
-    def reads(self, n_columns_in: int) -> sp.csr_array:
-        both = np.stack([self.left, self.right], axis=1)
-        read = np.stack([(self.left >= 0) & (self.left < self.right), self.right >= 0], axis=1)
-        pointers = np.concatenate([[0], np.cumsum(read.sum(axis=1))])
-        entries = np.ones(pointers[-1], dtype=bool), both[read], pointers
-        return sp.csr_array(entries, shape=(self.ids.size, n_columns_in))
-
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         single = self.dtype == np.float32  # rounded so of float32 input, as in training
         factors = {"left": self.left, "right": self.right}
         yield "products", {"places": places, **factors, "single": single}
-
-    def renumbered(self, places: NDArray[np.intp]) -> ProductFeatures:
-        left = np.where(self.left < 0, -1, places[self.left])
-        return ProductFeatures(self.ids, left, places[self.right], self.dtype)
 
 
 class Products(Pool):
@@ -126,36 +106,37 @@ class Products(Pool):
     def learn(self, table: Table, centred: bool) -> None:
         one_of("scale", self.scale, SCALES, "Products")
         d = self.n_columns_in_ = table.n_columns
-        own = np.arange(d, 0, -1) - (0 if self.squares else 1)
+        sizes = np.arange(d, 0, -1) - (0 if self.squares else 1)
         # Where the products of each first column start; the first "column" is the constant 1.
-        self.starts_ = np.cumsum([0, d if self.linear else 0, *own])
+        self.starts_ = np.cumsum([0, d if self.linear else 0, *sizes])
         self.n_atoms_ = int(self.starts_[-1])
         if self.n_atoms_ == 0:
             raise ValueError(
                 "X has one column, of which there is no product: Products takes at least 2 "
                 "columns, or squares=True."
             )
-        largest, total = table.ask(partial(_sizes_and_weight, self), _larger, "sizes of columns")
+        of_columns = table.ask(powers, joined_powers, "sizes of columns")
+        largest = np.maximum(-of_columns.low, of_columns.high)
         if self.scale == "bounded":
             check_bounded(largest, "scale")
         # What each column is divided by before it is squared.
         self.unit_ = np.where(largest == 0.0, 1.0, largest)
-        # The pool that goes to the rows has nothing of what is set by their moments.
-        self._set(self._asked(copy(self), table, total), float_type(table.dtype), centred)
+        self._set_scales(table, of_columns.total, centred)
 
-    def _asked(self, bare: Self, table: Table, total: float) -> Iterator[tuple[slice, Any]]:
-        """Yield the moments of every part, those of many by one pass over the rows."""
-        for parts in grouped(self.parts(1), lambda part: 16 * (part.stop - part.start)):
-            question = partial(_part_moments, bare, parts, total)
-            moments = table.ask(question, _added_up, "scales of products")
-            yield from zip(parts, moments, strict=True)
+    def _set_scales(self, table: Table, total: float, centred: bool) -> None:
+        """Set all that the moments of the products tell."""
 
-    def _set(self, parts: Iterable[tuple[slice, Any]], dtype: np.dtype[Any], centred: bool) -> None:
-        """Set all that the moments of the products tell, given part by part."""
-        self.scale_ = np.ones(self.n_atoms_)
-        self.usable_ = np.zeros(self.n_atoms_, dtype=bool)
+        def answer_size(part: slice) -> int:
+            return 16 * (part.stop - part.start)
+
+        question = partial(_moments_of_parts, self, total)
+        moments = table.ask_each(
+            self.parts(1), answer_size, question, operator.add, "scales of products"
+        )
+        scale = np.ones(self.n_atoms_)
+        may_be_chosen = np.zeros(self.n_atoms_, dtype=bool)
         farthest, sizes = 0.0, [1.0]
-        for part, (mean, square) in parts:  # in units of its size
+        for part, (mean, square) in moments:  # in units of its size
             size = self._sizes(part)
             variance = np.maximum(square - mean**2, 0.0)
             # Below this, what is left of the difference is rounding.
@@ -164,14 +145,15 @@ class Products(Pool):
                 deviation = np.sqrt(variance if centred else square) * size
             scales = {"deviation": deviation, "maxabs": size}
             usable = varies if centred else square > 0.0
-            self.scale_[part] = np.where(usable, scales.get(self.scale, 1.0), 1.0)
-            self.usable_[part] = usable
+            scale[part] = np.where(usable, scales.get(self.scale, 1.0), 1.0)
+            may_be_chosen[part] = usable
             offset = np.abs(mean[varies]) / np.sqrt(variance[varies])
             farthest = max(farthest, offset.max(initial=0.0))
             sizes += [size[usable].min(initial=1.0), size[usable].max(initial=1.0)]
+        self.scale_, self.usable_ = scale, may_be_chosen
         # A column must hold the products themselves, a sum also what they have in common.
         none, spread = np.empty(0), np.array(sizes)
-        self.dtype_ = sums_type(dtype, none, spread)
+        self.dtype_ = sums_type(float_type(table.dtype), none, spread)
         self.sums_dtype_ = sums_type(self.dtype_, np.array([farthest]), none)
         far = farthest > LARGEST_OFFSET_OF_SQUARES
         self.squares_dtype_ = np.dtype(np.float64) if far else self.sums_dtype_
@@ -250,8 +232,8 @@ class Products(Pool):
         first = self._first_column(part)
         columns = _divided(data[:, first:], self.unit_[first:], rows.dtype)
         squared = columns.multiply(columns) if sp.issparse(columns) else columns**2
-        for values, own in zip((columns, squared), np.split(out, 2), strict=True):
-            self._add(values, rows, part, own)
+        for values, sums in zip((columns, squared), np.split(out, 2), strict=True):
+            self._add(values, rows, part, sums)
 
     def _add(self, right: Any, rows: Floats, part: slice, out: Vector) -> None:
         """Add the sums of ``rows * product`` to out, for columns from the part's first on."""
@@ -280,23 +262,10 @@ def _divided(data: Any, unit: Vector, dtype: np.dtype[Any]) -> Any:
     return values
 
 
-def _sizes_and_weight(pool: Products, X: Any, weight: Vector) -> tuple[Vector, float]:
-    """Return the largest magnitude of every column of a block, and its weight."""
-    return largest_magnitudes(X), float(weight.sum())
-
-
-def _larger(one: tuple[Vector, float], other: tuple[Vector, float]) -> tuple[Vector, float]:
-    return np.maximum(one[0], other[0]), one[1] + other[1]
-
-
-def _part_moments(
-    pool: Products, parts: list[slice], total: float, X: Any, weight: Vector
+def _moments_of_parts(
+    pool: Products, total: float, parts: list[slice], X: Any, weight: Vector
 ) -> list[Vector]:
     """Return a block's share of the moments of some parts, (2, atoms of the part) each."""
     X, share = X.tocsr() if sp.issparse(X) else X, weight / total
     moments = (np.stack(pool._moments(X, share, part)) for part in parts)
     return list(track(moments, "scales of products", len(parts)))
-
-
-def _added_up(one: list[Vector], other: list[Vector]) -> list[Vector]:
-    return [a + b for a, b in zip(one, other, strict=True)]

@@ -13,20 +13,9 @@ from numpy.typing import NDArray
 
 from ..validation import at_least, one_of
 from . import thresholds
+from .array_api import beside, columns_type, namespace, taken
 from .base import PART_BYTES, POWERS, Atoms, ByExample, Floats, Pool, Stored, Sums, example_type
-from .features import (
-    INPUTS,
-    Digits,
-    Features,
-    Ids,
-    Integers,
-    Reals,
-    beside,
-    columns_type,
-    namespace,
-    one_each,
-    taken,
-)
+from .features import INPUTS, Digits, Features, Ids, Integers, Reals, one_each
 from .table import Table, Whole
 from .threshold_search import cells_of
 from .thresholds import Cells, Counted, Cuts, is_bytes
@@ -44,15 +33,12 @@ class StumpFeatures(Features):
     """Chosen stumps: a column and a threshold each."""
 
     kind = "stumps"
+    allows_nan = True
 
     ids: Ids
     column: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS)]
     threshold: Annotated[NDArray[np.float64], Reals("thresholds")]
     digits: Digits  # that tell a threshold from its neighbours
-
-    @property
-    def allows_nan(self) -> bool:
-        return True
 
     def columns(self, X: Any) -> Any:
         # Compared in float64, as the thresholds are, whatever the type of X.
@@ -65,18 +51,105 @@ class StumpFeatures(Features):
             for j, threshold, digits in zip(self.column, self.threshold, self.digits, strict=True)
         ]
 
-    def reads(self, n_columns_in: int) -> sp.csr_array:
-        return one_each(self.column, n_columns_in)
-
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         read = {"columns": self.column, "thresholds": self.threshold}
         yield "thresholds", {"places": places, **read}
 
-    def renumbered(self, places: NDArray[np.intp]) -> StumpFeatures:
-        return StumpFeatures(self.ids, places[self.column], self.threshold, self.digits)
+
+class Binned(Pool):
+    """A pool whose columns are cut into bins once, and whose rows are summed by bin."""
+
+    max_bins: int | None
+    thresholds_: NDArray[np.float64]  # column by column, rising
+    starts_: NDArray[np.intp]  # where the thresholds of each column start, and the end
+    stored_: bool  # whether blocks leave out the values of a column's common code
+    common_codes_: NDArray[np.intp]  # (columns,)
+
+    def _cut(self, table: Table) -> Cuts:
+        """Set the thresholds; return where all columns are cut."""
+        cuts = Cuts(*map(np.concatenate, zip(*self._columns_cut(table), strict=True)))
+        # No value lies above an infinite threshold, so that one adds no code.
+        self.code_dtype_ = np.min_scalar_type(int(cuts.sizes.max(initial=0)))
+        self.thresholds_ = cuts.thresholds
+        self.starts_ = np.concatenate([[0], np.cumsum(cuts.sizes)])
+        return cuts
+
+    def _columns_cut(self, table: Table) -> Iterable[Cuts]:
+        """Return the cuts of every column."""
+        if not isinstance(table, Whole):
+            cells: Iterable[Cells] = cells_of(table, self.max_bins)
+        elif table.sparse:
+            return thresholds.cut_sparse_columns(*table.rows, self.max_bins)
+        else:
+            cells = (Cells.of(*column) for column in self._counted(*table.rows))
+        return (thresholds.cut_column(column, self.max_bins) for column in cells)
+
+    def _counted(self, X: Any, weight: NDArray[np.float64]) -> Iterator[Counted]:
+        """Yield the distinct values of each column."""
+        return thresholds.count_columns(X, weight)
+
+    def _codes_of_zero(self) -> NDArray[np.intp]:
+        """Return the code of what sparse rows do not store, of each column."""
+        negative = np.concatenate([[0], np.cumsum(self.thresholds_ < 0.0)])
+        return np.diff(negative[self.starts_])
+
+    def _codes(self, X: NDArray[Any]) -> NDArray[np.unsignedinteger]:
+        """Return the number of a column's thresholds below each value, (columns, n)."""
+        codes = np.empty(X.shape[::-1], dtype=self.code_dtype_)
+        if is_bytes(X.dtype):
+            from ..kernels.stumps import look_up
+
+            known = thresholds.byte_values(X.dtype)
+            tables = [np.searchsorted(self._cuts(j), known) for j in range(len(codes))]
+            look_up(X.view(np.uint8), np.array(tables, dtype=codes.dtype), codes)
+        else:
+            for j, column in enumerate(codes):
+                column[:] = np.searchsorted(self._cuts(j), X[:, j].astype(np.float64))
+        return codes
+
+    def _stored_codes(self, stored: Stored) -> NDArray[np.unsignedinteger]:
+        """Return the same of each stored entry."""
+        from ..kernels.stumps import find_codes
+
+        values = stored.values.astype(np.float64, copy=False)
+        codes = np.empty(values.size, dtype=self.code_dtype_)
+        find_codes(values, stored.pointers, self.thresholds_, self.starts_, codes)
+        return codes
+
+    def parts(self, n_classes: int) -> list[slice]:
+        """Return ranges of whole columns, at least 12 where there are so many."""
+        n_bins = self.thresholds_.size + self.starts_.size - 1
+        return self._of_whole_columns(min(PART_BYTES // (8 * n_classes), -(-n_bins // 12)))
+
+    def _of_whole_columns(self, largest: int) -> list[slice]:
+        """Return the thresholds of whole columns, of about so many bins at most."""
+        bins = self._bin_edges(0, self.starts_.size - 1)
+        edges = [0]
+        while edges[-1] < self.thresholds_.size:
+            first = int(self._column_of(edges[-1]))
+            last = int(np.searchsorted(bins, bins[first] + largest, side="right")) - 1
+            edges.append(int(self.starts_[max(last, first + 1)]))
+        return [slice(*pair) for pair in pairwise(edges)]
+
+    def prepare(self, rows: Floats) -> ByExample:
+        return ByExample.of(rows, self.sums_dtype_)
+
+    def _cuts(self, column: int) -> NDArray[np.float64]:
+        return self.thresholds_[self.starts_[column] : self.starts_[column + 1]]
+
+    def _column_of(self, cuts: Any) -> NDArray[np.intp]:
+        return np.searchsorted(self.starts_, cuts, side="right") - 1
+
+    def _columns_of(self, cuts: slice) -> tuple[int, int]:
+        """Return the first column of some thresholds and the one after their last."""
+        return int(self._column_of(cuts.start)), int(self._column_of(cuts.stop - 1)) + 1
+
+    def _bin_edges(self, first: int, last: int) -> NDArray[np.intp]:
+        """Return where the bins of each column start, one more than thresholds, from the first."""
+        return self.starts_[first : last + 1] - self.starts_[first] + np.arange(last - first + 1)
 
 
-class Stumps(Pool):
+class Stumps(Binned):
     """All stumps ``1[v <= threshold]``, of every column and every threshold.
 
     Parameters
@@ -108,56 +181,33 @@ class Stumps(Pool):
     Sparse input stays sparse: only the codes of stored entries are kept.
     """
 
-    adds_in_place = True
+    allows_nan = adds_in_place = True
     published: ClassVar[dict[str, Any]] = {"max_bins": None, "scale": "none"}
 
     def __init__(self, max_bins: int | None = 256, scale: str = "root"):
         self.max_bins = max_bins
         self.scale = scale
 
-    @property
-    def allows_nan(self) -> bool:
-        return True
-
     def learn(self, table: Table, centred: bool) -> None:
         if self.max_bins is not None:
             at_least("max_bins", self.max_bins, 2, "Stumps")
         one_of("scale", self.scale, POWERS, "Stumps")
-        columns = zip(*self._columns_cut(table), strict=True)
-        sizes, missing, cuts, below, above = map(np.concatenate, columns)
-        # No value lies above the infinite threshold, so that adds no code.
-        self.code_dtype_ = np.min_scalar_type(int(sizes.max(initial=0)))
+        sizes, missing, cuts, below, above = self._cut(table)
         if centred:
             squares, mostly = below * above, above < below
         else:
-            ends = np.cumsum(sizes)[~missing]
-            cuts, squares = np.insert(cuts, ends, NO_LIMIT), np.insert(below, ends, 1.0)
-            mostly = np.zeros(cuts.size, dtype=bool)
-            sizes = sizes + ~missing
+            ends = self.starts_[1:][~missing]
+            self.thresholds_ = np.insert(cuts, ends, NO_LIMIT)
+            self.starts_ = np.concatenate([[0], np.cumsum(sizes + ~missing)])
+            squares = np.insert(below, ends, 1.0)
+            mostly = np.zeros(squares.size, dtype=bool)
         self.scale_ = np.sqrt(squares) ** POWERS[self.scale]
         # Stumps that most rows pass. Their moments are those of the rows that do not: the
         # variance of a column of nearly all ones is no difference of two large sums.
         self.mostly_one_ = mostly
-        self.thresholds_ = cuts
-        # Where the atoms of each column start.
-        self.starts_ = np.concatenate([[0], np.cumsum(sizes)])
-        self.n_atoms_ = int(self.starts_[-1])
+        self.n_atoms_ = self.thresholds_.size
         self.dtype_ = self.sums_dtype_ = np.dtype(np.float32)
         self._set_common(table)
-
-    def _columns_cut(self, table: Table) -> Iterable[Cuts]:
-        """Return the cuts of every column."""
-        if not isinstance(table, Whole):
-            cells: Iterable[Cells] = cells_of(table, self.max_bins)
-        elif table.sparse:
-            return thresholds.cut_sparse_columns(*table.rows, self.max_bins)
-        else:
-            cells = (column.cells for column in self._counted(*table.rows))
-        return (thresholds.cut_column(own, self.max_bins) for own in cells)
-
-    def _counted(self, X: Any, weight: NDArray[np.float64]) -> Iterator[Counted]:
-        """Yield the distinct values of each column."""
-        return thresholds.count_columns(X, weight)
 
     def _set_common(self, table: Table) -> None:
         """Set the code that a block need not store, of each column, and whether it does not.
@@ -165,58 +215,22 @@ class Stumps(Pool):
         Of dense columns it is the most frequent, left out where that saves work: a stored code
         takes three bytes or more.
         """
-        if table.sparse:  # which store no zeros
-            self.stored_ = True
-            negative = np.concatenate([[0], np.cumsum(self.thresholds_ < 0.0)])
-            self.common_codes_ = np.diff(negative[self.starts_])
+        self.stored_ = table.sparse
+        if table.sparse:
+            self.common_codes_ = self._codes_of_zero()
             return
-        step = -(-table.n_rows // SAMPLE_ROWS)
-        some, _ = table.take(np.arange(0, table.n_rows, step))
-        cuts = [self._cuts(j) for j in range(table.n_columns)]
-        counts = [
-            np.bincount(_codes(some[:, j], cut), minlength=cut.size + 1)
-            for j, cut in enumerate(cuts)
-        ]
-        shares = [own.max() / len(some) for own in counts]
-        self.stored_ = float(np.mean(shares)) > MOSTLY_COMMON
-        self.common_codes_ = np.array([np.argmax(own) for own in counts])
-
-    def parts(self, n_classes: int) -> list[slice]:
-        """Return ranges of whole columns, at least 12 where there are so many."""
-        n_bins = self.n_atoms_ + self.starts_.size - 1
-        return self._of_whole_columns(min(PART_BYTES // (8 * n_classes), -(-n_bins // 12)))
-
-    def _of_whole_columns(self, largest: int) -> list[slice]:
-        """Return ranges of whole columns, of about so many bins at most."""
-        bins = self._bin_edges(0, self.starts_.size - 1)
-        edges = [0]
-        while edges[-1] < self.n_atoms_:
-            first = int(self._column_of(edges[-1]))
-            last = int(np.searchsorted(bins, bins[first] + largest, side="right")) - 1
-            edges.append(int(self.starts_[max(last, first + 1)]))
-        return [slice(*pair) for pair in pairwise(edges)]
+        some, _ = table.take(np.arange(0, table.n_rows, -(-table.n_rows // SAMPLE_ROWS)))
+        counts = [np.bincount(codes) for codes in self._codes(some)]
+        self.common_codes_ = np.array([np.argmax(count) for count in counts])
+        share = np.mean([count.max() / len(some) for count in counts])
+        self.stored_ = float(share) > MOSTLY_COMMON
 
     def encode(self, X: Any, rows: slice) -> Any:
         """Return codes: the number of a column's thresholds below each value."""
-        dtype = self.code_dtype_
         if sp.issparse(X):
-            from ..kernels.stumps import find_codes
-
             stored = Stored.of(X, rows)
-            values = stored.values.astype(np.float64, copy=False)
-            codes = np.empty(values.size, dtype=dtype)
-            find_codes(values, stored.pointers, self.thresholds_, self.starts_, codes)
-            return stored._replace(values=codes)
-        codes = np.empty((X.shape[1], rows.stop - rows.start), dtype=dtype)
-        if is_bytes(X.dtype):
-            from ..kernels.stumps import look_up
-
-            known = thresholds.byte_values(X.dtype)
-            tables = [np.searchsorted(self._cuts(j), known) for j in range(X.shape[1])]
-            look_up(X[rows].view(np.uint8), np.array(tables, dtype=dtype), codes)
-        else:
-            for j in range(X.shape[1]):
-                codes[j] = _codes(X[rows, j], self._cuts(j))
+            return stored._replace(values=self._stored_codes(stored))
+        codes = self._codes(X[rows])
         return self._uncommon(codes) if self.stored_ else codes
 
     def _uncommon(self, codes: NDArray[np.unsignedinteger]) -> Stored:
@@ -229,9 +243,6 @@ class Stumps(Pool):
         examples = np.empty(pointers[-1], dtype=example_type(codes.shape[1]))
         store(codes, self.common_codes_, pointers, stored, examples)
         return Stored(stored, examples, pointers, codes.shape[1])
-
-    def prepare(self, rows: Floats) -> ByExample:
-        return ByExample.of(rows, self.sums_dtype_)
 
     def stats(
         self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
@@ -275,9 +286,8 @@ class Stumps(Pool):
     def columns(self, data: Any, atom: int) -> Floats:
         j = int(self._column_of(atom))
         place = int(atom - self.starts_[j])
-        if not isinstance(data, Stored):
-            return (data[j] <= place).astype(self.dtype_)[np.newaxis]
-        codes = data.column(j, self.common_codes_[j], data.values.dtype)
+        stored = isinstance(data, Stored)
+        codes = data.column(j, self.common_codes_[j], data.values.dtype) if stored else data[j]
         return (codes <= place).astype(self.dtype_)[np.newaxis]
 
     def features(self, atoms: Atoms) -> StumpFeatures:
@@ -286,8 +296,7 @@ class Stumps(Pool):
         return StumpFeatures(ids, self._column_of(ids), self.thresholds_[ids], digits)
 
     def reads(self, n_columns_in: int) -> sp.csr_array:
-        sizes = np.diff(self.starts_)
-        return one_each(np.repeat(np.arange(sizes.size), sizes), n_columns_in)
+        return one_each(self._column_of(np.arange(self.n_atoms_)), n_columns_in)
 
     def _below(self, stats: Sums, part: slice) -> Sums:
         """Return the sums of the rows that each stump of a part is 1 for, (k, atoms).
@@ -303,22 +312,3 @@ class Stumps(Pool):
         sums = np.empty((stats.shape[1], part.stop - part.start))
         running_sums(stats, edges, sums)
         return sums
-
-    def _cuts(self, column: int) -> NDArray[np.float64]:
-        return self.thresholds_[self.starts_[column] : self.starts_[column + 1]]
-
-    def _column_of(self, atoms: Any) -> NDArray[np.intp]:
-        return np.searchsorted(self.starts_, atoms, side="right") - 1
-
-    def _columns_of(self, part: slice) -> tuple[int, int]:
-        """Return the first column of a part and the one after its last."""
-        return int(self._column_of(part.start)), int(self._column_of(part.stop - 1)) + 1
-
-    def _bin_edges(self, first: int, last: int) -> NDArray[np.intp]:
-        """Return where the bins of each column start, counted from the first: atoms + 1 each."""
-        return self.starts_[first : last + 1] - self.starts_[first] + np.arange(last - first + 1)
-
-
-def _codes(values: NDArray[Any], cuts: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the number of cuts below each value; NaN lies above all."""
-    return np.searchsorted(cuts, values.astype(np.float64))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,7 +17,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from ..arrays import float_type, is_sparse, numpy_type, ranges
 from ..inputs import backend_module
-from .features import is_host
+from .array_api import is_host
 
 Vector = NDArray[np.float64]
 Answer = TypeVar("Answer")
@@ -60,16 +62,27 @@ class Table(ABC):
         over the rows in words.
         """
 
+    def ask_each(
+        self,
+        items: Sequence[Item],
+        size: Callable[[Item], int],
+        question: Callable[[list[Item], Any, Vector], list[Answer]],
+        merge: Merge[Answer],
+        what: str,
+    ) -> Iterator[tuple[Item, Answer]]:
+        """Yield every item with its answer; a pass over the rows asks about some neighbours.
+
+        ``question(items, X, weight)`` answers to each of some items, in ``size(item)`` bytes.
+        """
+        passes = (np.cumsum([0, *map(size, items)])[:-1] // ANSWER_BYTES).tolist()
+        each = partial(_merged_each, merge)
+        for _, numbered in groupby(zip(passes, items, strict=True), key=operator.itemgetter(0)):
+            some = [item for _, item in numbered]
+            yield from zip(some, self.ask(partial(question, some), each, what), strict=True)
+
     @abstractmethod
     def take(self, rows: NDArray[np.intp]) -> tuple[Any, Vector]:
         """Return the rows of these rising numbers, and their weights, here."""
-
-    def sample(self, n_rows: int, rng: np.random.RandomState) -> tuple[Any, Vector]:
-        """Return that many random rows, in their order, and their weights; at most all."""
-        if n_rows >= self.n_rows:
-            return self.take(np.arange(self.n_rows))
-        rows = sample_without_replacement(self.n_rows, n_rows, random_state=rng)
-        return self.take(np.sort(rows).astype(np.intp))
 
     def gathered(self, random_state: Any = 0) -> tuple[Any, Vector]:
         """Return rows and their weights here, for a pool that takes no passes over blocks.
@@ -77,11 +90,15 @@ class Table(ABC):
         All rows where they are one array; else a random sample of about ``SAMPLE_BYTES``, by the
         random state if it is an integer.
         """
+        n_rows = self._sample_size()
+        if n_rows >= self.n_rows:
+            return self.take(np.arange(self.n_rows))
         seed = random_state if isinstance(random_state, (int, np.integer)) else 0
-        return self.sample(self._sample_size(), np.random.RandomState(seed))
+        rng = np.random.RandomState(seed)
+        rows = sample_without_replacement(self.n_rows, n_rows, random_state=rng)
+        return self.take(np.sort(rows).astype(np.intp))
 
     def _sample_size(self) -> int:
-        """Return how many rows are gathered."""
         n_rows = SAMPLE_BYTES // max(1, self.n_columns * self.dtype.itemsize)
         if self.sparse:
             # A pool may write sparse rows out, so that their number counts too.
@@ -111,18 +128,8 @@ class Whole(Table):
         return self.rows
 
 
-def grouped(items: Iterable[Item], size: Callable[[Item], int]) -> Iterator[list[Item]]:
-    """Yield neighbours together, as many as give an answer of ``ANSWER_BYTES``, at least one."""
-    group: list[Item] = []
-    held = 0
-    for item in items:
-        if group and held + size(item) > ANSWER_BYTES:
-            yield group
-            group, held = [], 0
-        group.append(item)
-        held += size(item)
-    if group:
-        yield group
+def _merged_each(merge: Merge[Answer], one: list[Answer], other: list[Answer]) -> list[Answer]:
+    return [merge(a, b) for a, b in zip(one, other, strict=True)]
 
 
 def _stored_entries(X: Any, weight: Vector) -> int:
@@ -132,18 +139,6 @@ def _stored_entries(X: Any, weight: Vector) -> int:
 def chunks(X: Any) -> list[slice]:
     """Return ranges of rows of about ``CHUNK_BYTES`` in float64."""
     return ranges(X.shape[0], max(1, CHUNK_BYTES // (8 * max(1, X.shape[1]))))
-
-
-def largest_magnitudes(X: Any) -> Vector:
-    """Return the largest magnitude of every column."""
-    if not is_host(X):
-        return backend_module(X, "columns").largest_magnitudes(X)
-    if not X.shape[0]:
-        return np.zeros(X.shape[1])
-    low, high = X.min(axis=0), X.max(axis=0)
-    if sp.issparse(X):
-        low, high = low.toarray().ravel(), high.toarray().ravel()
-    return np.maximum(-low.astype(np.float64), high.astype(np.float64))
 
 
 class Moments(NamedTuple):
@@ -252,11 +247,6 @@ def joined_powers(one: Powers, other: Powers) -> Powers:
     first, second = (a + b for a, b in zip(*sums, strict=True))
     total = one.total + other.total
     return Powers(low, high, heavier.pivot, heavier.heaviest, first, second, total)
-
-
-def moments_of(table: Table) -> Moments:
-    """Return the weighted moments of all columns."""
-    return table.ask(powers, joined_powers, "moments of columns").moments
 
 
 class Scaling(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -19,22 +18,9 @@ from ..inputs import backend_module
 from ..kernels import MIDDLE
 from ..validation import at_least, from_zero, image_shape_of_rows, one_of, positive
 from . import patches
+from .array_api import beside, columns_type, empty_beside, is_host, namespace
 from .base import POWERS, Atoms, Floats, Pool, Sums
-from .features import (
-    ATOMS,
-    Features,
-    Ids,
-    ImageShape,
-    Numbers,
-    Positive,
-    Reals,
-    Stacks,
-    beside,
-    columns_type,
-    empty_beside,
-    is_host,
-    namespace,
-)
+from .features import ATOMS, Features, Ids, ImageShape, Numbers, Positive, Reals, Stacks
 from .patches import CHUNK_IMAGES, Images, as_images
 from .table import Table, Vector
 
@@ -50,8 +36,6 @@ MANY_TEMPLATES = 64
 SAMPLE_IMAGES = 1000
 # Where the centre of a mask may be, in pixels from the image's corner.
 FARTHEST = 1 << 24
-# Compiled when first used.
-KERNELS = "shareboost.kernels.templates"
 # Relative to the mean deviation of all columns.
 SMALLEST_DEVIATION = 0.01
 
@@ -115,7 +99,10 @@ class TemplateFeatures(Features):
     def write(self, X: Any, out: Any) -> None:
         """Write the columns for some rows of X into out, (n_columns, n)."""
         xp = namespace(out)
-        loops = import_module(KERNELS) if is_host(out) else backend_module(out, "kernels")
+        if is_host(out):
+            from ..kernels.templates import template_column
+        else:
+            template_column = backend_module(out, "kernels").template_column
         images = as_images(X, slice(None), self.image_shape, self.unit)
         column = xp.empty_like(images[:, 0, 0, 0])
         shapes = [template.shape for template in self.templates]
@@ -126,7 +113,8 @@ class TemplateFeatures(Features):
                 continue
             for place in places:
                 arrays = self.templates[place], self.down[place], self.across[place]
-                loops.template_column(images, *(beside(out, array) for array in arrays), column)
+                template, down, across = (beside(out, array) for array in arrays)
+                template_column(images, template, down, across, column)
                 out[place] = column * self.unit
 
     def _together(self, images: Images, places: list[int]) -> NDArray[np.float32]:
@@ -145,11 +133,10 @@ class TemplateFeatures(Features):
         return found
 
     def names(self, input_names: Sequence[str]) -> list[str]:
+        centres = np.floor(self.centres + 0.5).astype(int).tolist()
         return [
             f"template {number} at ({y}, {x})"
-            for number, (y, x) in zip(
-                self.numbers, np.floor(self.centres + 0.5).astype(int).tolist(), strict=True
-            )
+            for number, (y, x) in zip(self.numbers, centres, strict=True)
         ]
 
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -160,16 +147,12 @@ class TemplateFeatures(Features):
         """Return the shares: a pixel's is what it can add, summed over the places of the mask."""
         from scipy.signal import convolve
 
-        found = np.empty((self.ids.size, n_columns_in))
-        for share, template, down, across in zip(
-            found, self.templates, self.down, self.across, strict=True
-        ):
+        sums = np.empty((self.ids.size, n_columns_in))
+        templates = zip(self.templates, self.down, self.across, strict=True)
+        for added, (template, down, across) in zip(sums, templates, strict=True):
             mask = np.outer(down, across)[:, :, None].astype(np.float64)
-            share[:] = convolve(mask, np.abs(template.astype(np.float64)), method="direct").ravel()
-        return sp.csr_array(found / found.sum(axis=1, keepdims=True))
-
-    def renumbered(self, places: NDArray[np.intp]) -> TemplateFeatures:
-        return self  # which reads all columns
+            added[:] = convolve(mask, np.abs(template.astype(np.float64)), method="direct").ravel()
+        return sp.csr_array(sums / sums.sum(axis=1, keepdims=True))
 
 
 class _ImageBlock(NamedTuple):
@@ -263,7 +246,7 @@ class Templates(Pool):
         X, _ = table.gathered(self.random_state)
         rng = check_random_state(self.random_state)
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        largest = patches.largest_magnitude(X)
+        largest = float(max(X.max(), -float(X.min())))
         self.unit_ = patches.unit_of(largest)
         self.sizes_ = []
         for templates in self._templates(X, rng, self.min_deviation * largest / self.unit_):
@@ -289,7 +272,13 @@ class Templates(Pool):
         limits = self.n_patches, smallest, self.unit_
         for size in patches.patch_sizes(self.patch_size, shape):
             drawn = patches.random_patches(X, shape, size, *limits, rng)
-            centres = patches.make_templates(drawn, self.n_templates, size, rng)
+            if len(drawn) < self.n_templates:
+                raise ValueError(
+                    f"n_templates={self.n_templates} is more than the {len(drawn)} patches of size "
+                    f"{size[0]} x {size[1]} that were drawn and vary: Templates takes at most as "
+                    "many. Lower it or min_deviation, or raise n_patches or the number of images."
+                )
+            centres = patches.cluster(drawn, self.n_templates, rng, "clustering patches")
             yield centres.reshape(-1, *size, shape[2])
 
     def widen(self) -> Self:
@@ -369,16 +358,9 @@ class Templates(Pool):
             down.append(size.down[a])
             across.append(size.across[b])
             centres.append(size.centres[mask])
-        return TemplateFeatures(
-            ids,
-            np.array(numbers, dtype=np.intp),
-            self.image_shape_,
-            self.unit_,
-            templates,
-            down,
-            across,
-            np.reshape(centres, (-1, 2)),
-        )
+        images = np.array(numbers, dtype=np.intp), self.image_shape_, self.unit_
+        places = np.reshape(centres, (-1, 2))
+        return TemplateFeatures(ids, *images, templates, down, across, places)
 
     def reads(self, n_columns_in: int) -> None:
         check_is_fitted(self)
@@ -386,15 +368,14 @@ class Templates(Pool):
     def _calibrate(self, X: Any, sample: NDArray[np.intp], centred: bool) -> None:
         """Set the range of every atom's codes and the scale of its column, by some images."""
         images = as_images(X, sample, self.image_shape_, self.unit_)
-        low, high = np.full((2, self.n_atoms_), np.inf, dtype=np.float32)
-        first, second = np.zeros((2, self.n_atoms_))
+        low = np.full(self.n_atoms_, np.inf, dtype=np.float32)
+        high, (first, second) = -low, np.zeros((2, self.n_atoms_))
         for batch in ranges(len(images), BATCH_IMAGES):
             values = self._values(images[batch])
-            low = np.minimum(low, values.min(axis=0))
-            high = np.minimum(high, -values.max(axis=0))
+            low, high = np.minimum(low, values.min(axis=0)), np.maximum(high, values.max(axis=0))
             first += values.sum(axis=0, dtype=np.float64)
             second += np.square(values, dtype=np.float64).sum(axis=0)
-        self._set_codes(low, -high, first / len(images), second / len(images), centred)
+        self._set_codes(low, high, first / len(images), second / len(images), centred)
 
     def _set_codes(
         self, low: Floats, high: Floats, mean: Vector, square: Vector, centred: bool
@@ -421,12 +402,12 @@ class Templates(Pool):
             places = (size.down.shape[1], size.across.shape[1])
             masked = (len(size.down), len(size.across))
             target = values[:, start:stop].reshape(len(images), f, size.n_masks)
-            for image, found in zip(images, target, strict=True):
+            for image, out in zip(images, target, strict=True):
                 windows = sliding_window_view(image, (rows, columns, channels))
                 flattened = windows.reshape(places[0] * places[1], -1)
                 for some in ranges(f, CHUNK_TEMPLATES):
                     responses = (flattened @ flat[:, some]).reshape(*places, -1)
                     best = np.empty((*masked, responses.shape[2]), dtype=np.float32)
                     masked_maxima(responses, size.down, size.across, best)
-                    found[some] = best.reshape(size.n_masks, -1).T
+                    out[some] = best.reshape(size.n_masks, -1).T
         return values

@@ -27,11 +27,6 @@ class Counted(NamedTuple):
     values: Vector
     mass: Vector
 
-    @property
-    def cells(self) -> Cells:
-        """A cell for each value."""
-        return Cells(self.values, self.values, self.mass, self.mass)
-
 
 class Cells(NamedTuple):
     """A column in cells, rising: of one value each, or of all values in a gap between others.
@@ -43,6 +38,11 @@ class Cells(NamedTuple):
     greatest: Vector
     mass: Vector
     most: Vector  # no value of the cell weighs more
+
+    @classmethod
+    def of(cls, values: Vector, mass: Vector) -> Cells:
+        """Return a cell for each value."""
+        return cls(values, values, mass, mass)
 
     @property
     def single(self) -> Flags:
@@ -76,12 +76,16 @@ class Cuts(NamedTuple):
 
 def distinct(values: Vector, mass: Vector) -> Counted:
     """Return the distinct ones of rising values, and the mass of each."""
-    if not values.size:
-        return Counted(values, mass)
-    # Two NaN are one value, though they are not equal.
-    new = (values[1:] != values[:-1]) & ~np.isnan(values[:-1])
-    first = np.concatenate([[0], np.flatnonzero(new) + 1])
+    first = np.flatnonzero(_is_new(values))
     return Counted(values[first], np.add.reduceat(mass, first))
+
+
+def _is_new(values: Vector) -> Flags:
+    """Return which of rising values differ from the one before."""
+    new = np.ones(values.size, dtype=bool)
+    # Two NaN are one value, though they are not equal.
+    new[1:] = (values[1:] != values[:-1]) & ~np.isnan(values[:-1])
+    return new
 
 
 def counted(values: NDArray[Any], weight: Vector) -> Counted:
@@ -135,25 +139,24 @@ def cut_sparse_columns(X: Any, weight: Vector, max_bins: int | None) -> Iterator
     """
     total = weight.sum()
     for part in _column_chunks(X):
-        n_columns = part.shape[1]
         n_stored = np.diff(part.indptr)
         few = (n_stored > 0) & (n_stored <= FEW_ENTRIES)
         column, values, mass = _count_together(part, weight, total, few)
         if max_bins is not None:
-            few &= np.bincount(column, minlength=n_columns) <= max_bins
+            few &= np.bincount(column, minlength=few.size) <= max_bins
         kept = few[column]
         column, values, mass = column[kept], values[kept], mass[kept]
-        missing = np.zeros(n_columns, dtype=bool)
+        missing = np.zeros(few.size, dtype=bool)
         missing[column[np.isnan(values)]] = True
         cuts = [_cut_everywhere(column, values, mass)]
         for j in np.flatnonzero((n_stored > 0) & ~few).tolist():
-            own = cut_column(counted(*_stored_values(part, weight, total, j)).cells, max_bins)
-            missing[j] = own.missing[0]
-            cuts.append((np.full(own.thresholds.size, j), own.thresholds, own.below, own.above))
+            alone = cut_column(Cells.of(*_counted_stored(part, weight, total, j)), max_bins)
+            missing[j] = alone.missing[0]
+            cuts.append((np.full(alone.thresholds.size, j), *alone[2:]))
         column, *numbers = map(np.concatenate, zip(*cuts, strict=True))
         order = np.argsort(column, kind="stable")
-        sizes = np.bincount(column, minlength=n_columns)
-        yield Cuts(sizes, missing, *(own[order] for own in numbers))
+        sizes = np.bincount(column, minlength=few.size)
+        yield Cuts(sizes, missing, *(some[order] for some in numbers))
 
 
 def _count_together(
@@ -164,25 +167,21 @@ def _count_together(
     They come column by column, rising, with NaN as a column's last. All zeros that are not stored
     count as one value. The columns have at least one stored entry each.
     """
-    column = np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-    own = few[column]
-    column, values = column[own], X.data[own].astype(np.float64)
-    mass = weight[X.indices[own]]
+    column = np.repeat(np.arange(few.size), np.diff(X.indptr))
+    asked = few[column]
+    column, values, mass = column[asked], X.data[asked], weight[X.indices[asked]]
     chosen = np.flatnonzero(few)
-    starts = np.searchsorted(column, chosen)
-    stored = np.add.reduceat(mass, starts) if chosen.size else mass
-    with_zeros = np.diff(X.indptr)[chosen] < X.shape[0]
-    column = np.concatenate([column, chosen[with_zeros]])
-    values = np.concatenate([values, np.zeros(np.count_nonzero(with_zeros))])
-    mass = np.concatenate([mass, (total - stored)[with_zeros]])
+    zeros = total - np.add.reduceat(mass, np.searchsorted(column, chosen))
+    held = np.diff(X.indptr)[chosen] < X.shape[0]
+    column = np.concatenate([column, chosen[held]])
+    values = np.concatenate([values.astype(np.float64), np.zeros(np.count_nonzero(held))])
+    mass = np.concatenate([mass, zeros[held]])
     order = np.lexsort((values, column))
-    column, values = column[order], values[order]
-    new = np.ones(values.size, dtype=bool)
-    # Two NaN are one value, though they are not equal.
-    new[1:] = (values[1:] != values[:-1]) & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    column, values, mass = column[order], values[order], mass[order]
+    new = _is_new(values)
     new[1:] |= column[1:] != column[:-1]
     first = np.flatnonzero(new)
-    return column[first], values[first], np.add.reduceat(mass[order], first) if first.size else mass
+    return column[first], values[first], np.add.reduceat(mass, first)
 
 
 def _cut_everywhere(
@@ -197,26 +196,21 @@ def _cut_everywhere(
     edges = np.flatnonzero(np.diff(column, prepend=-1, append=-1))
     up_to, beyond = np.empty_like(mass), np.empty_like(mass)
     sums_from_both_ends(mass, edges, up_to, beyond)
-    totals = np.add.reduceat(mass, edges[:-1]) if mass.size else mass
-    total = np.repeat(totals, np.diff(edges))
+    total = np.repeat(np.add.reduceat(mass, edges[:-1]), np.diff(edges))
     cut = np.flatnonzero(column[1:] == column[:-1])  # not after the last value of a column
     middle = _between(values[cut], values[cut + 1])
     return column[cut], middle, up_to[cut] / total[cut], beyond[cut] / total[cut]
 
 
 def quantiles(column: Cells, max_bins: int) -> tuple[Places, float]:
-    """Return in which cells of numbers the bins end, and the most that a value counts for."""
-    numbers = slice(column.numbers)
-    n_bins = max_bins - (column.mass.size - column.numbers)
-    return quantile_places(column.mass[numbers], n_bins, column.single[numbers])
-
-
-def quantile_places(mass: Vector, n_bins: int, single: Flags) -> tuple[Places, float]:
-    """Return in which cells bins of about equal mass end, but for the last bin.
+    """Return in which cells bins of about equal mass end, but for the last of numbers and NaN's.
 
     A cell of a single value counts for at most one bin; how much that is comes second. No
     value in any other cell may weigh more, or the answer is a guess.
     """
+    numbers = slice(column.numbers)
+    n_bins = max_bins - (column.mass.size - column.numbers)
+    mass, single = column.mass[numbers], column.single[numbers]
     for _ in range(60):  # heavy values leave their surplus to the others
         most = mass.sum() / n_bins
         if not ((mass > most * (1 + 1e-9)) & single).any():
@@ -250,7 +244,7 @@ def count_columns(X: Any, weight: Vector) -> Iterator[Counted]:
         total = weight.sum()
         for part in _column_chunks(X):
             for j in range(part.shape[1]):
-                yield counted(*_stored_values(part, weight, total, j))
+                yield _counted_stored(part, weight, total, j)
     elif is_bytes(X.dtype):
         from ..kernels.stumps import count_bytes
 
@@ -258,9 +252,9 @@ def count_columns(X: Any, weight: Vector) -> Iterator[Counted]:
         order = np.argsort(known)
         mass = np.zeros((X.shape[1], 256))
         count_bytes(X.view(np.uint8), weight, mass)
-        for own in mass:
-            held = order[own[order] > 0.0]
-            yield Counted(known[held], own[held])
+        for of_column in mass:
+            held = order[of_column[order] > 0.0]
+            yield Counted(known[held], of_column[held])
     else:
         even = bool((weight == weight[:1]).all())
         for j in range(X.shape[1]):
@@ -292,15 +286,10 @@ def _column_chunks(X: Any) -> Iterator[Any]:
         yield part
 
 
-def _stored_values(
-    X: Any, weight: Vector, total: float, column: int
-) -> tuple[NDArray[Any], Vector]:
-    """Return the values of a sparse column with their weights, of which ``total`` is the sum.
-
-    All zeros that it does not store come as one value of their weight.
-    """
+def _counted_stored(X: Any, weight: Vector, total: float, column: int) -> Counted:
+    """Return the distinct values of a sparse column; ``total`` is the sum of all weights."""
     stored = slice(X.indptr[column], X.indptr[column + 1])
-    values, own = X.data[stored], weight[X.indices[stored]]
-    if values.size < X.shape[0]:
-        values, own = np.append(values, values.dtype.type(0)), np.append(own, total - own.sum())
-    return values, own
+    values, mass = X.data[stored], weight[X.indices[stored]]
+    if values.size < X.shape[0]:  # all zeros that are not stored are one value
+        values, mass = np.append(values, values.dtype.type(0)), np.append(mass, total - mass.sum())
+    return counted(values, mass)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Annotated, Any, ClassVar, Self
@@ -16,8 +16,9 @@ from sklearn.utils.metaestimators import _BaseComposition
 
 from ..arrays import dense
 from ..validation import positive
+from .array_api import beside, namespace
 from .base import Atoms, Floats, Pool, Sums
-from .features import Features, Ids, Integers, Members, Texts, beside, namespace
+from .features import Features, Ids, Integers, Members, Texts
 from .table import Table
 
 Places = NDArray[np.intp]
@@ -36,12 +37,11 @@ class UnionFeatures(Features):
 
     def inconsistency(self, n_columns_in: int) -> str | None:
         sizes = [member.ids.size for member in self.members]
-        if not np.array_equal(np.bincount(self.which, minlength=len(sizes)), sizes):
-            return "members of other sizes than which tells"
-        return None
+        same = np.array_equal(np.bincount(self.which, minlength=len(sizes)), sizes)
+        return None if same else "members of other sizes than which tells"
 
     @property
-    def allows_nan(self) -> bool:
+    def allows_nan(self) -> bool:  # type: ignore[override]
         return all(member.allows_nan for member in self.members)
 
     @property
@@ -59,8 +59,8 @@ class UnionFeatures(Features):
     def parts(self, places: Places) -> Iterator[tuple[str, dict[str, Any]]]:
         side_by_side = places[np.argsort(np.repeat(self.which, self.widths), kind="stable")]
         stops = np.cumsum([member.n_columns for member in self.members])[:-1]
-        for member, own in zip(self.members, np.split(side_by_side, stops), strict=True):
-            yield from member.parts(own)
+        for member, some in zip(self.members, np.split(side_by_side, stops), strict=True):
+            yield from member.parts(some)
 
     @property
     def input_columns(self) -> Places | None:
@@ -91,15 +91,15 @@ class UnionFeatures(Features):
 
     def take(self, places: Places) -> UnionFeatures:
         which = self.which[places]
-        of_members = np.cumsum([0, *(member.ids.size for member in self.members)])
-        own = (_side_by_side(self.which) - of_members[self.which])[places]
-        of_each = _of_each(own, which, len(self.members))
+        starts = np.cumsum([0, *(member.ids.size for member in self.members)])
+        of_each = _of_each(
+            _side_by_side(self.which)[places] - starts[which], which, starts.size - 1
+        )
         members = [member.take(some) for member, some in zip(self.members, of_each, strict=True)]
         return UnionFeatures(self.ids[places], self.pool_names, members, which)
 
     def renumbered(self, places: Places) -> UnionFeatures:
-        members = [member.renumbered(places) for member in self.members]
-        return replace(self, members=members)
+        return replace(self, members=[member.renumbered(places) for member in self.members])
 
     @property
     def _order(self) -> Places:
@@ -122,12 +122,12 @@ def _of_each(items: Places, which: Places, n_pools: int) -> list[Places]:
 
 def _stacked(reads: list[sp.csr_array | None], sizes: list[int]) -> sp.csr_array | None:
     """Return what all pools' atoms read, one pool below the other; None if all of it."""
-    n_columns_in = next((own.shape[1] for own in reads if own is not None), None)
-    if n_columns_in is None:
+    widths = [read.shape[1] for read in reads if read is not None]
+    if not widths:
         return None
     full = [
-        sp.csr_array(np.ones((size, n_columns_in), dtype=bool)) if own is None else own
-        for own, size in zip(reads, sizes, strict=True)
+        sp.csr_array(np.ones((size, widths[0]), dtype=bool)) if read is None else read
+        for read, size in zip(reads, sizes, strict=True)
     ]
     return sp.vstack(full, format="csr")
 
@@ -182,12 +182,13 @@ class Union(Pool, _BaseComposition):
         self.pools = named
 
     @property
-    def allows_nan(self) -> bool:
+    def allows_nan(self) -> bool:  # type: ignore[override]
         members = self._members
         return bool(members) and all(pool.allows_nan for _, pool in members)
 
     def learn(self, table: Table, centred: bool) -> None:
         named = self._named()
+        self.names_ = [name for name, _ in named]
         costs = [1.0] * len(named) if self.costs is None else self.costs
         if not isinstance(costs, (list, tuple, np.ndarray)) or len(costs) != len(named):
             raise ValueError(
@@ -195,36 +196,29 @@ class Union(Pool, _BaseComposition):
                 f"{len(named)} pools."
             )
         self.costs_ = [positive("costs", cost, "Union") for cost in costs]
-        self.names_ = [name for name, _ in named]
-        pools = [self._new_pool(pool) for _, pool in named]
-        self.pools_ = [pool.fit(table, centred=centred) for pool in pools]
-        sizes = [pool.n_atoms_ for pool in self.pools_]
-        self.starts_ = np.cumsum([0, *sizes])
+        self.pools_ = [self._new_pool(pool).fit(table, centred=centred) for _, pool in named]
+        self.starts_ = np.cumsum([0, *(pool.n_atoms_ for pool in self.pools_)])
         self.n_atoms_ = int(self.starts_[-1])
-        self.usable_ = self._joined("usable_", True)
-        told = [pool.edges_ for pool in self.pools_]
-        if any(edges is not None for edges in told):
-            edges = (np.arange(n + 1) if e is None else e for e, n in zip(told, sizes, strict=True))
-            self.edges_ = np.cumsum([0, *np.concatenate([np.diff(own) for own in edges])])
-        divisors = self._joined("divisors_", 1.0)
-        self.divisors_ = np.repeat(self.costs_, sizes) * (1.0 if divisors is None else divisors)
+        self.usable_ = self._joined([pool.usable_ for pool in self.pools_], True)
+        edges = [pool.edges_ for pool in self.pools_]
+        if any(of_pool is not None for of_pool in edges):
+            widths = [None if of_pool is None else np.diff(of_pool) for of_pool in edges]
+            self.edges_ = np.cumsum([0, *self._joined(widths, 1)])
+        divisors = self._joined([pool.divisors_ for pool in self.pools_], 1.0)
+        self.divisors_ = np.repeat(self.costs_, np.diff(self.starts_)) * divisors
         self.slow_columns = any(pool.slow_columns for pool in self.pools_)
         self._join_types()
 
     def _new_pool(self, pool: Pool) -> Pool:
         return clone(pool)
 
-    def _joined(self, name: str, otherwise: Any) -> NDArray[Any] | None:
-        """Return what each pool says of its atoms; None where none says anything."""
-        told = [getattr(pool, name) for pool in self.pools_]
-        if all(values is None for values in told):
-            return None
-        return np.concatenate(
-            [
-                np.full(pool.n_atoms_, otherwise) if values is None else values
-                for pool, values in zip(self.pools_, told, strict=True)
-            ]
-        )
+    def _joined(self, values: Iterable[NDArray[Any] | None], otherwise: Any) -> NDArray[Any]:
+        """Return the values of all atoms from those of each pool, where it has any."""
+        parts = [
+            np.full(pool.n_atoms_, otherwise) if of_pool is None else of_pool
+            for pool, of_pool in zip(self.pools_, values, strict=True)
+        ]
+        return np.concatenate(parts)
 
     def widen(self) -> Self:
         for pool in self.pools_:
@@ -258,40 +252,40 @@ class Union(Pool, _BaseComposition):
         self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the statistic of the one pool that the part belongs to."""
-        number, own = self._own(part)
-        return self.pools_[number].stats(data[number], rows[number], own, out, squares)
+        number, part = self._part_of_member(part)
+        return self.pools_[number].stats(data[number], rows[number], part, out, squares)
 
     def correlations(self, stats: Sums, part: slice) -> Sums:
-        number, own = self._own(part)
-        return self.pools_[number].correlations(stats, own)
+        number, part = self._part_of_member(part)
+        return self.pools_[number].correlations(stats, part)
 
     def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
-        number, own = self._own(part)
-        return self.pools_[number].moments(stats, own)
+        number, part = self._part_of_member(part)
+        return self.pools_[number].moments(stats, part)
 
     def columns(self, data: list[Any], atom: int) -> Floats:
-        number, own = self._member(atom)
-        return self.pools_[number].columns(data[number], own)
+        number, atom = self._atom_of_member(atom)
+        return self.pools_[number].columns(data[number], atom)
 
     def scales(self, atom: int) -> NDArray[np.float64]:
-        number, own = self._member(atom)
-        return self.pools_[number].scales(own)
+        number, atom = self._atom_of_member(atom)
+        return self.pools_[number].scales(atom)
 
     def features(self, atoms: Atoms) -> UnionFeatures:
         ids = np.asarray(atoms, dtype=np.intp)
         which = np.searchsorted(self.starts_, ids, side="right") - 1
         of_each = _of_each(ids - self.starts_[which], which, len(self.pools_))
-        members = [pool.features(own) for pool, own in zip(self.pools_, of_each, strict=True)]
+        members = [pool.features(some) for pool, some in zip(self.pools_, of_each, strict=True)]
         return UnionFeatures(ids, self.names_, members, which)
 
-    def _member(self, atom: int) -> tuple[int, int]:
+    def _atom_of_member(self, atom: int) -> tuple[int, int]:
         """Return the number of the atom's pool and its id there."""
         number = int(np.searchsorted(self.starts_, atom, side="right")) - 1
         return number, int(atom - self.starts_[number])
 
-    def _own(self, part: slice) -> tuple[int, slice]:
+    def _part_of_member(self, part: slice) -> tuple[int, slice]:
         """Return the number of a part's pool and the part there."""
-        number, start = self._member(part.start)
+        number, start = self._atom_of_member(part.start)
         return number, slice(start, start + part.stop - part.start)
 
     def _named(self) -> list[tuple[str, Pool]]:
@@ -312,13 +306,13 @@ def _is_pair(entry: Any) -> bool:
 
 def _with_names(entries: list[tuple[str, Pool]]) -> list[tuple[str, Pool]]:
     """Return the pools, those without a name with one that is unlike all others."""
-    kinds = Counter(type(pool).__name__.lower() for name, pool in entries if not name)
+    kinds = [type(pool).__name__.lower() for _, pool in entries]
+    alike = Counter(kind for kind, (name, _) in zip(kinds, entries, strict=True) if not name)
     known = {name for name, _ in entries if name}
     numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
     named = []
-    for name, pool in entries:
-        kind = type(pool).__name__.lower()
-        if not name and (kinds[kind] > 1 or kind in known):
+    for kind, (name, pool) in zip(kinds, entries, strict=True):
+        if not name and (alike[kind] > 1 or kind in known):
             numbered = (f"{kind}{number}" for number in numbers[kind])
             name = next(candidate for candidate in numbered if candidate not in known)
         known.add(name or kind)

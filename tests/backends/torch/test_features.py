@@ -13,7 +13,8 @@ from sklearn.base import clone
 from shareboost import ShareBoostClassifier
 from shareboost.inputs import backend_of
 from shareboost.pools import Columns, Features, Products, Stumps, Union
-from shareboost.pools.features import INPUTS, Ids, Reals, beside, namespace
+from shareboost.pools.array_api import beside, namespace
+from shareboost.pools.features import INPUTS, Ids, Reals
 
 torch = pytest.importorskip("torch")
 

@@ -18,8 +18,9 @@ from ...arrays import Map, is_sparse, to_float64
 from ...gram import Factor, Gram
 from ...model import Model
 from ...penalties import PENALTIES
+from ...pools.array_api import columns_type
 from ...pools.base import Pool
-from ...pools.features import Features, columns_type
+from ...pools.features import Features
 from ..base import Backend
 from .columns import DeviceColumns, DeviceGroups, DeviceProducts
 from .forms import SUMS, DeviceUnion, OnDevice, WrittenOut

@@ -207,12 +207,6 @@ def summed(
     return torch.stack(parts).sum(dim=0)
 
 
-def largest_magnitudes(X: Tensor) -> Vector:
-    """Return the largest magnitude of every column."""
-    low, high = torch.aminmax(X, dim=0)
-    return torch.maximum(-low.double(), high.double()).cpu().numpy()
-
-
 def powers(X: Tensor, weight: Vector) -> Powers:
     """Return the powers of the columns of a block, as ``pools.table`` tells of NumPy's."""
     mass, total = torch.as_tensor(weight, device=X.device), float(weight.sum())
