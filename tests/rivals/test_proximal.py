@@ -4,7 +4,7 @@ from conftest import random_problem
 
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns
-from shareboost.rivals.column_cache import HeldColumns
+from shareboost.rivals.active_atoms import HeldColumns
 from shareboost.rivals.proximal import NORMS, Penalised, minimise
 from shareboost.rows import Rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,10 @@ from ..losses import Loss
 from ..pools.base import Pool, out_of_range, rounding_of
 from ..pools.templates import Templates
 from ..pools.union import Union
-from ..rows import ByAtom, Rows, Totals
+from ..rows import Block, ByAtom, Rows, Totals
 from ..shard import RESIDUAL
-from .column_cache import HeldColumns, LossOnColumns, Matrix, Point, Vector
-from .proximal import Norm, Penalised, Solution, minimise
+from .base import Matrix, Vector, of_blocks
+from .proximal import LossOnColumns, Norm, Penalised, Point, Solution, minimise
 
 # Columns that an alpha may need are held up to so many bytes, and so many more atoms at
 # a time; what that leaves out is found by the pass over all atoms that ends every alpha.
@@ -45,6 +46,52 @@ class Minimum(NamedTuple):
     violation: float  # of the conditions of a minimum, the largest of any atom of the pool
     iterations: int
     duals: Vector  # the dual norm of every atom's part of the gradient
+
+
+class HeldColumns:
+    """The columns of some atoms on all rows, scaled and, with an intercept, centred."""
+
+    def __init__(self, rows: Rows):
+        self.rows = rows
+        self.free = int(rows.intercept)  # constant columns, before those of the atoms
+        self.units: dict[int, tuple[Vector, Vector]] = {}  # centres and scales, of all met so far
+        self._columns: dict[int, list[Matrix]] = {}  # of each atom, (columns, n) of each block
+
+    def widths(self, atoms: Iterable[int]) -> list[int]:
+        """Return the number of columns of each atom, held or not."""
+        return [self.rows.pool.scales(atom).size for atom in atoms]
+
+    def starts(self, atoms: Iterable[int]) -> NDArray[np.intp]:
+        """Return where the weights of each atom start, after the intercept's."""
+        return np.cumsum([0, *self.widths(atoms)])[:-1].astype(np.intp)
+
+    def hold(self, atoms: Iterable[int]) -> None:
+        """Hold these atoms and no others."""
+        known, wanted = self._columns, [int(atom) for atom in atoms]
+        new = [atom for atom in wanted if atom not in known]
+        computed = dict(zip(new, self.rows.shard.map(self._computed, new), strict=True))
+        self._columns = {atom: known.get(atom) or computed[atom] for atom in wanted}
+
+    def on(self, atoms: Iterable[int], loss: Loss) -> LossOnColumns:
+        """Return the average loss on the columns of some of the atoms held."""
+
+        def together(block: Block, *columns: Matrix) -> Matrix:
+            return np.concatenate([np.ones((self.free, block.y.size)), *columns])
+
+        columns = of_blocks(self.rows, together, *(self._columns[atom] for atom in atoms))
+        return LossOnColumns(self.rows, loss, columns, self.starts(atoms))
+
+    def _computed(self, atom: int) -> list[Matrix]:
+        """Return the columns of an atom, (columns, n) of each block."""
+        pool, blocks = self.rows.pool, self.rows.shard.blocks
+        scales = pool.scales(atom)
+        columns = [pool.columns(block.data, atom).astype(np.float64) for block in blocks]
+        centers = np.zeros(scales.size)
+        if self.free:
+            sums = (some @ block.weight for some, block in zip(columns, blocks, strict=True))
+            centers = sum(sums, centers) / self.rows.total_weight
+        self.units[atom] = centers, scales
+        return [(some - centers[:, None]) / scales[:, None] for some in columns]
 
 
 class ActiveAtoms:
@@ -88,15 +135,15 @@ class ActiveAtoms:
         low, high = (duals - unsure) / self._prices, (duals + unsure) / self._prices
         highest = np.flatnonzero(self._open & (high >= low.max(initial=0.0)))
         highest = self._with_affordable(NO_ATOMS, highest, high)
-        self.held.hold(highest.tolist())
-        duals[highest] = self._duals_on(self.held.on(highest.tolist(), self.loss), point)
+        self.held.hold(highest)
+        duals[highest] = self._duals_on(self.held.on(highest, self.loss), point)
         alpha = float((duals / self._prices).max(initial=0.0))
         if weights is None and 0.0 < alpha < SMALL_ALPHA:
             self.tol *= alpha / SMALL_ALPHA
             again = self.without_atoms(point.weights)
             return again._replace(iterations=iterations + again.iterations)
-        outcome = point.loss, 0.0, solution.violation, iterations, duals
-        return Minimum(alpha, NO_ATOMS, point.weights, *outcome)
+        results = point.loss, 0.0, solution.violation, iterations, duals
+        return Minimum(alpha, NO_ATOMS, point.weights, *results)
 
     def at(self, alpha: float, last: Minimum) -> Minimum:
         """Return the minimum for an alpha, sought from that for another."""
@@ -121,12 +168,11 @@ class ActiveAtoms:
         missing[live] = 0.0  # the solution's violation tells of them
         violation = max(solution.violation, float(missing.max(initial=0.0)))
         # Without the atoms that it has no weights for.
-        free, starts = self.held.free, self.held.starts(live.tolist())
-        sizes = self.norm.sizes(weights[free:], starts)
-        widths = np.diff(starts, append=len(weights) - free)
-        kept = np.concatenate([np.ones(free, dtype=bool), np.repeat(sizes > 0.0, widths)])
-        outcome = point.loss, float(self._prices[live] @ sizes), violation, iterations, duals
-        return Minimum(alpha, live[sizes > 0.0], weights[kept], *outcome)
+        free, widths = self.held.free, self.held.widths(live)
+        sizes = self.norm.sizes(weights[free:], self.held.starts(live))
+        weights = weights[np.repeat([True, *(sizes > 0.0)], [free, *widths])]
+        results = float(self._prices[live] @ sizes), violation, iterations, duals
+        return Minimum(alpha, live[sizes > 0.0], weights, point.loss, *results)
 
     def _over_ready(
         self, live: Atoms, weights: Matrix, ready: Atoms, duals: Vector, alpha: float
@@ -135,8 +181,8 @@ class ActiveAtoms:
 
         Also the atoms with weights, the duals of those held, and whether the solution is exact.
         """
-        self.held.hold(ready.tolist())
-        of_ready = self.held.on(ready.tolist(), self.loss)
+        self.held.hold(ready)
+        of_ready = self.held.on(ready, self.loss)
         joined = np.isin(ready, live)
         iterations = 0
         while True:
@@ -158,7 +204,7 @@ class ActiveAtoms:
 
     def _solved(self, live: Atoms, weights: Matrix, alpha: float, tol: float) -> Solution:
         """Return the minimum over the live atoms, from the weights of the first of them."""
-        loss = self.held.on(live.tolist(), self.loss)
+        loss = self.held.on(live, self.loss)
         start = np.pad(weights, ((0, len(loss.columns[0]) - len(weights)), (0, 0)))
         problem = Penalised(loss, self.norm, alpha * self._prices[live])
         solution = minimise(problem, start, tol, self.max_iter, self._curvature)
@@ -179,8 +225,7 @@ class ActiveAtoms:
             gradient = pool.correlations(totals.stats[0], part)
             return self.norm.dual(gradient.T, pool.starts(part))
 
-        parts = rows.scored([(RESIDUAL, False)], duals_of)
-        duals = np.concatenate([np.empty(0), *parts]) / rows.total_weight
+        duals = np.concatenate(rows.scored([(RESIDUAL, False)], duals_of)) / rows.total_weight
         duals[~self._open] = 0.0
         if not duals.max(initial=0.0) < np.inf:
             raise out_of_range(rows.pool, int(np.argmax(~(duals < np.inf))))
@@ -211,8 +256,8 @@ class ActiveAtoms:
         """Return atoms with those of the others, the worthiest first, that may be held beside."""
         others = others[np.argsort(-worth[others], kind="stable")]
         others = others[~np.isin(others, atoms)][:MOST_TO_HOLD]
-        most = HELD_BYTES // self.held.bytes_a_column
-        widths = self.held.widths(np.concatenate([atoms, others]).tolist())
+        most = HELD_BYTES // (8 * sum(block.y.size for block in self.rows.shard.blocks))
+        widths = self.held.widths(np.concatenate([atoms, others]))
         room = int((np.cumsum(widths) <= most).sum()) - atoms.size
         return np.concatenate([atoms, others[: max(FEWEST_TO_JOIN, room)]])
 
@@ -225,7 +270,7 @@ def errors_of_codes(pool: Pool, data: Any, weight: Vector) -> Matrix:
     """
     if isinstance(pool, Union):
         members = zip(pool.pools_, data, strict=True)
-        return np.hstack([errors_of_codes(member, own, weight) for member, own in members])
+        return np.hstack([errors_of_codes(*member, weight) for member in members])
     errors = np.zeros((2, pool.n_atoms_))
     if isinstance(pool, Templates):
         unit = pool.unit_ / pool.scale_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -23,6 +23,7 @@ from ..pools.base import Pool
 from ..pools.features import Features
 from ..predictor import Predictor
 from ..progress import RoundsBar, progress_bars
+from ..rows import Rows
 from ..solvers import Status
 from ..threads import single_threaded_blas
 
@@ -38,7 +39,7 @@ class RivalStep:
     """A model of a rival, in training units, and what else there is to tell of it."""
 
     atoms: tuple[int, ...]  # in use, in the order of their columns
-    weights: Matrix | Callable[[], Matrix]  # W, or what makes it, of steps too many to hold it
+    weights: Matrix | Callable[[], Matrix]  # W, or what computes it where steps are many
     loss: float
     seconds: float
     iterations: int  # from the step before
@@ -46,10 +47,8 @@ class RivalStep:
 
     @property
     def W(self) -> Matrix:
-        """The weights, (k, intercept + columns), row by row as a file has them.
-
-        In another order the products with rows would round differently.
-        """
+        """The weights, (k, intercept + columns)."""
+        # Row by row, as from a file: in another order products with rows round differently.
         return np.ascontiguousarray(self.weights() if callable(self.weights) else self.weights)
 
     @property
@@ -72,7 +71,7 @@ class RivalPath(ModelPath):
     n_atoms: int
 
     def __repr__(self) -> str:
-        most = max(self.n_features.tolist(), default=0)
+        most = self.n_features.max()
         return f"<RivalPath of {len(self)} models, up to {most} features: {self.stop_reason}>"
 
     def __len__(self) -> int:
@@ -94,34 +93,17 @@ class RivalPath(ModelPath):
     def as_rounds(self) -> Path:
         """Return the steps as rounds, which a file holds; it leaves out what only a rival tells."""
         start, *rounds = (round_of(step, step.iterations) for step in self)
-        return Path(
-            self.features,
-            self.intercept,
-            start,
-            self.centers,
-            self.scales,
-            rounds,
-            stop_reason=StopReason(self.stop_reason),
-            input_names=self.input_names,
-            n_atoms=self.n_atoms,
-        )
+        reason = StopReason(self.stop_reason)
+        return Path(start=start, rounds=rounds, stop_reason=reason, **_shared_fields(self))
 
     @classmethod
     def of_rounds(cls, path: Path) -> RivalPath:
         """Return the path of which a file holds the rounds."""
-        return cls(
-            path.features,
-            path.intercept,
-            path.centers,
-            path.scales,
-            tuple(
-                RivalStep(one.atoms, one.W, one.loss, one.seconds, one.status.iterations, {})
-                for one in (path.start, *path.rounds)
-            ),
-            str(path.stop_reason),
-            tuple(path.input_names),
-            path.n_atoms,
+        steps = tuple(
+            RivalStep(one.atoms, one.W, one.loss, one.seconds, one.status.iterations, {})
+            for one in (path.start, *path.rounds)
         )
+        return cls(steps=steps, stop_reason=str(path.stop_reason), **_shared_fields(path))
 
     def step(self, t: int) -> RivalStep:
         """Return the last step of at most ``t`` features: the first has none."""
@@ -146,7 +128,7 @@ class RivalPath(ModelPath):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per step as a pandas frame, with the details that the rival tells."""
         pd = pandas_for("n_features, losses and seconds")
-        names = self.steps[0].details if self.steps else {}
+        names = self.steps[0].details
         details = {name: [step.details[name] for step in self] for name in names}
         if "atom" in details:
             details["name"] = self.names(details["atom"])
@@ -161,6 +143,11 @@ class RivalPath(ModelPath):
             },
             index=pd.RangeIndex(len(self), name="step"),
         )
+
+
+def _shared_fields(path: Path | RivalPath) -> dict[str, Any]:
+    names = ("features", "intercept", "centers", "scales", "input_names", "n_atoms")
+    return {name: getattr(path, name) for name in names}
 
 
 class Engine(ABC):
@@ -182,21 +169,6 @@ class Engine(ABC):
     @abstractmethod
     def steps(self) -> Iterator[RivalStep]:
         """Yield each model as soon as it is finished, the one of no feature at once."""
-
-    def path(self, steps: list[RivalStep], stop_reason: str, names: Sequence[str]) -> RivalPath:
-        """Return the path of the finished steps."""
-        atoms = list(dict.fromkeys(atom for step in steps for atom in step.atoms))
-        centers, scales = np.hstack([np.empty((2, 0)), *(self.units[atom] for atom in atoms)])
-        return RivalPath(
-            self.pool.features(atoms),
-            self.intercept,
-            centers,
-            scales,
-            tuple(steps),
-            stop_reason,
-            tuple(names),
-            self.pool.n_atoms_,
-        )
 
 
 class Rival(Predictor):
@@ -238,8 +210,12 @@ class Rival(Predictor):
         done: list[RivalStep] = []
 
         def fitted(stop_reason: str) -> dict[str, Any]:
-            path = engine.path(done, stop_reason, names)
-            return fitted_attributes(checked, classes, path, path.steps[-1])
+            atoms = list(dict.fromkeys(atom for step in done for atom in step.atoms))
+            units = np.hstack([np.empty((2, 0)), *(engine.units[atom] for atom in atoms)])
+            features, n_atoms = engine.pool.features(atoms), engine.pool.n_atoms_
+            fields = features, self.fit_intercept, *units, tuple(done), stop_reason
+            path = RivalPath(*fields, tuple(names), n_atoms)
+            return fitted_attributes(checked, classes, path, done[-1])
 
         with progress_bars(bool(self.verbose)):
             with single_threaded_blas:  # whose sums depend on its threads
@@ -260,6 +236,12 @@ class Rival(Predictor):
             warnings.warn(engine.trouble, ConvergenceWarning, stacklevel=3)
         self._set_fitted(fitted(engine.stop_reason))
         return self
+
+
+def of_blocks(rows: Rows, part: Callable[..., Any], *items: Iterable[Any]) -> list[Any]:
+    """Return ``part(block, *items)`` for each block of the rows and its items, on all threads."""
+    blocks = zip(rows.shard.blocks, *items, strict=True)
+    return list(rows.shard.map(lambda each: part(*each), blocks))
 
 
 def ended_late(refit: str, late: Sequence[Status]) -> str:

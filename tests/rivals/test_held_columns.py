@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime
 from shareboost.backends import numpy as host_module
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns, Groups
-from shareboost.rivals.column_cache import HeldColumns
+from shareboost.rivals.active_atoms import HeldColumns
 from shareboost.rows import Rows
 
 
