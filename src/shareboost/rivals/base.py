@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -150,21 +150,21 @@ def _shared_fields(path: Path | RivalPath) -> dict[str, Any]:
     return {name: getattr(path, name) for name in names}
 
 
+@dataclass
 class Engine(ABC):
     """One run of a rival, with its parameters, on rows of positive weight and a fitted pool."""
 
+    rival: Any
+    sample: Sample
+    pool: Pool
+    n_classes: int
+    # The centres and scales that the columns of each atom in use were trained in.
+    units: dict[int, tuple[Vector, Vector]] = field(default_factory=dict)
     n_steps: int | None = None  # at most; None where nobody knows
-    stop_reason = ""  # why the steps ended, once they have
-    trouble: str | None = None  # what did not converge, and what to change
-
-    def __init__(self, rival: Any, sample: Sample, pool: Pool, n_classes: int):
-        self.rival = rival
-        self.sample = sample
-        self.pool = pool
-        self.n_classes = n_classes
-        self.intercept: bool = rival.fit_intercept  # whether W has it as its first column
-        # The centres and scales that the columns of each atom in use were trained in.
-        self.units: dict[int, tuple[Vector, Vector]] = {}
+    stop_reason: str = ""  # why the steps ended, once they have
+    # What did not meet its tolerance, and what to change; and what else is not as asked for.
+    late: list[tuple[str, str]] = field(default_factory=list)
+    trouble: str = ""
 
     @abstractmethod
     def steps(self) -> Iterator[RivalStep]:
@@ -232,8 +232,13 @@ class Rival(Predictor):
                 if len(done) > 1:  # more than the intercept
                     self._set_fitted(fitted(StopReason.INTERRUPTED))
                 raise
-        if engine.trouble is not None:
-            warnings.warn(engine.trouble, ConvergenceWarning, stacklevel=3)
+        told = [engine.trouble] if engine.trouble else []
+        if engine.late:
+            what, advice = engine.late[-1]
+            others = f" So did {len(engine.late) - 1} others." if engine.late[1:] else ""
+            told.append(f"{what}{others} {advice}")
+        if told:
+            warnings.warn(" ".join(told), ConvergenceWarning, stacklevel=3)
         self._set_fitted(fitted(engine.stop_reason))
         return self
 
@@ -244,11 +249,7 @@ def of_blocks(rows: Rows, part: Callable[..., Any], *items: Iterable[Any]) -> li
     return list(rows.shard.map(lambda each: part(*each), blocks))
 
 
-def ended_late(refit: str, late: Sequence[Status]) -> str:
-    """Return a sentence on the last of some refits that ended above their tolerance."""
-    last = late[-1]
-    others = f" So did {len(late) - 1} others." if late[1:] else ""
-    return (
-        f"{refit} ended with a gradient of {last.gradient:.2g} where {last.tolerance:.2g} was "
-        f"asked for.{others} {last.advice}"
-    )
+def late_refit(refit: str, status: Status) -> tuple[str, str]:
+    """Return what to say of a refit that ended above its tolerance, and what to change."""
+    asked = f"where {status.tolerance:.2g} was asked for."
+    return f"{refit} ended with a gradient of {status.gradient:.2g} {asked}", status.advice
