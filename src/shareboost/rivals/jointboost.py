@@ -194,13 +194,12 @@ class JointBoostClassifier(Rival):
     Parameters
     ----------
     n_features : int, default=100
-        How many different stumps the classifier may use at most. A stump may be chosen again,
-        by other classes perhaps, which counts as no further one.
+        How many different stumps the classifier may use at most. A stump that is chosen again,
+        by other classes perhaps, counts once.
     search : {"forward", "exhaustive"}, default="forward"
-        How the set of classes is found that shares a round's stump. ``"forward"`` is the
-        best-first heuristic of [1]_: a set grows from none to all classes, each time by the class
-        for which J is then lowest over all stumps, and the best of these sets is taken.
-        ``"exhaustive"`` tries all sets, for up to 12 classes.
+        How the set of classes is found. ``"forward"`` is the best-first heuristic of [1]_: a set
+        grows from none to all classes, each time by the class for which J is then lowest, and the
+        best of these sets is taken. ``"exhaustive"`` tries all sets, for up to 12 classes.
     max_bins : int or None, default=256
         The most bins that a column is cut into, as in ``shareboost.pools.Stumps``.
     max_iter : int, default=1000
@@ -208,7 +207,7 @@ class JointBoostClassifier(Rival):
     tol : float, default=1e-6
         The rounds stop once the best of them would lower the loss by no more than this, to
         second order. The loss is 1 at the start, and bounds the share of pairs of an example
-        and a class whose score has the wrong sign. 0 runs on until nothing at all is gained.
+        and a class whose score has the wrong sign.
     class_weight, verbose
         As in ``ShareBoostClassifier``.
 
@@ -235,14 +234,12 @@ class JointBoostClassifier(Rival):
     -----
     NaN in X is allowed and lies above all thresholds.
 
-    For k classes and B thresholds, a round makes one pass over the data and then compares sets:
-    ``B k (k + 1) / 2`` sums of the forward search, ``B 2^k`` of the exhaustive one. The sums take
+    For k classes and B thresholds, a round makes one pass over the data, and the forward search
+    then takes ``B k (k + 1) / 2`` sums, the exhaustive one ``B 2^k``. The sums of the classes take
     ``16 k B`` bytes, and each example 32 bytes per class.
 
-    Rounds never raise the loss: it falls by 0.56 times the round's gain at least, as every h
-    is a least-squares fit to signs and so within -1 and 1. Among rounds that are tied, whose J
-    differ by less than 1e-9 of that of h = 0, the lowest stump is taken, and of its sets the
-    one that the search met first; the exhaustive search meets smaller sets first.
+    The loss falls by 0.56 times a round's gain at least. Rounds whose J differ by less than 1e-9 of
+    that of h = 0 are tied: the lowest stump is taken, and the set that was met first.
 
     The exponential loss is least where ``H = log(p / (1 - p)) / 2``, p being the probability
     of the class against all others. So ``predict_proba`` gives the sigmoids of ``2 H``, over

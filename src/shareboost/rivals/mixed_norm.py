@@ -135,9 +135,9 @@ class MixedNormClassifier(Rival):
     r"""A linear classifier whose weights have a small mixed norm, and so few columns.
 
     It minimises ``L(W) + alpha * sum over features j of norm(W_j)``, with L the average of
-    ShareBoost's loss and ``W_j`` the weights of a feature for all classes: eq. (5) of the paper.
-    That is the convex neighbour of what ShareBoost does greedily. One fit gives the minima for
-    a whole path of falling alphas; the smaller alpha, the more features have weights.
+    ShareBoost's loss and ``W_j`` the weights of a feature for all classes: eq. (5) of the paper,
+    the convex neighbour of what ShareBoost does greedily. One fit gives the minima for a whole
+    path of falling alphas; the smaller alpha, the more features have weights.
 
     Parameters
     ----------
@@ -151,15 +151,14 @@ class MixedNormClassifier(Rival):
     alpha : float or None, default=None
         The weight of the norm, without any ``path`` or ``n_features``. None: a path.
     path : int or array-like, default=50
-        Values of alpha: how many, evenly spaced on a logarithmic scale from the least for
-        which no feature is needed; or the values themselves. The classifier is the minimiser
-        for the smallest.
+        Values of alpha: how many, evenly spaced on a logarithmic scale from the least that needs no
+        feature; or the values themselves. The classifier is the minimiser for the smallest.
     path_ratio : float, default=0.01
         The smallest alpha of the path over the largest, where ``path`` is a number.
     n_features : int or None, default=None
         Where the path ends: before the first minimiser that uses more features. Where ``path``
-        is a number, up to 10 more alphas are then tried between the last two, to come nearer
-        to as many as are allowed. Where the smallest alpha needs fewer, lower ``path_ratio``.
+        is a number, up to 10 alphas between the last two are then tried, to come nearer to as many
+        as are allowed. Where the smallest alpha needs fewer, lower ``path_ratio``.
     refit : bool, default=False
         Whether the weights of the features that a minimiser uses are fit again without the
         norm, which also shrinks weights that it does not remove.
@@ -189,10 +188,9 @@ class MixedNormClassifier(Rival):
 
     Notes
     -----
-    The method is that of accelerated proximal gradients with restart, in float64.
-    Where the pool has divisors (``Union`` with ``costs``, ``Groups`` with ``score="mean"``),
-    the norm of a feature counts so many times. The weights of a group, or of a piece, have
-    one norm together.
+    Minima are found by accelerated proximal gradients with restart, in float64. Where the pool has
+    divisors (``Union`` with ``costs``, ``Groups`` with ``score="mean"``), the norm of a feature
+    counts so many times. The weights of a group, or of a piece, have one norm together.
 
     References
     ----------

@@ -166,10 +166,8 @@ class OneVsRestGreedyClassifier(Rival):
     """A classifier of one greedy binary classifier per class, each with features of its own.
 
     Every class against the rest is a binary problem, whose logistic loss is minimised by the
-    algorithm of ``ShareBoostClassifier``. What the classifier uses is the union over classes,
-    and that grows with the number of classes: what sharing is measured against in section 7.1
-    of Shalev-Shwartz, Wexler and Shashua, "ShareBoost: Efficient Multiclass Learning with
-    Feature Sharing", 2011.
+    algorithm of ``ShareBoostClassifier``. What the classifier uses is the union over classes, which
+    grows with their number: what sharing is measured against in section 7.1 of the paper.
 
     Parameters
     ----------
@@ -195,10 +193,10 @@ class OneVsRestGreedyClassifier(Rival):
         As in ``ShareBoostClassifier``, for the features that any class uses, in the order of
         their first use. The weight is zero where a class does not use a feature.
     path_ : RivalPath
-        Every step: ``n_features``, ``losses`` (the mean over classes of their average binary
-        losses), ``seconds``, ``at(t)``, ``stop_reason``, and ``to_frame()``, which also tells
-        the index of the ``class`` that added an ``atom``, and its ``score``. The first step
-        is that of the intercepts alone, with -1 for both.
+        Every step, that of the intercepts first: ``n_features``, ``losses`` (the mean over classes
+        of their average binary losses), ``seconds``, ``at(t)``, ``stop_reason``, and
+        ``to_frame()``, which also tells the index of the ``class`` that added an ``atom``, both -1
+        at first, and its ``score``.
 
     Notes
     -----

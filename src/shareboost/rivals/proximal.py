@@ -2,11 +2,8 @@ r"""The norms of eq. (5) of the paper, and the accelerated proximal gradient met
 
 The method minimises ``L(W) + sum over groups of alpha * norm(W_group)`` for a smooth L (Beck and
 Teboulle, "A Fast Iterative Shrinkage-Thresholding Algorithm", 2009). The momentum is dropped
-where it points uphill (the gradient scheme of O'Donoghue and Candes, "Adaptive Restart for
-Accelerated Gradient Schemes", 2015). The step follows the curvature that is met on the way:
-far below the worst case, and falling as the examples come to be right.
-
-Measured on Isolet's 617 columns, paths of 50 values of alpha to 1e-6: Anderson's
+where it points uphill (O'Donoghue and Candes, "Adaptive Restart for Accelerated Gradient Schemes",
+2015), and the step follows the curvature that is met on the way. On Isolet's paths Anderson's
 extrapolation of plain proximal steps took 5 to 10 times the iterations, L-BFGS on the
 forward-backward envelope (PANOC) twice as many.
 
