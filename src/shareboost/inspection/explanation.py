@@ -55,19 +55,13 @@ def explanations(
         scores, start = scores[:, None] * signs, start * signs
     values, names = _values(clf, X), clf.path_.names(clf.selected_)
     for row, q in enumerate(_places(clf, X, class_of_interest)):
-        own = contributions[row, q]
-        order = np.argsort(-np.abs(own), kind="stable")
+        of_class = contributions[row, q]
+        order = np.argsort(-np.abs(of_class), kind="stable")
         some, rest = order[:n_features], order[n_features:]
-        yield Explanation(
-            label=clf.classes_[q],
-            names=[names[place] for place in some],
-            values=values[row, some],
-            contributions=own[some],
-            n_others=rest.size,
-            others=float(own[rest].sum()),
-            start=float(start[q]),
-            score=float(scores[row, q]),
-        )
+        others = rest.size, float(of_class[rest].sum())
+        totals = float(start[q]), float(scores[row, q])
+        named = [names[place] for place in some], values[row, some], of_class[some]
+        yield Explanation(clf.classes_[q], *named, *others, *totals)
 
 
 def _places(clf: Predictor, X: Any, class_of_interest: Any) -> NDArray[np.intp]:

@@ -99,9 +99,8 @@ def write_report(
 def page_of(data: dict[str, Any], clf: Predictor) -> str:
     """Return the page that shows the data of a report.
 
-    Its content-security policy allows the scripts and the style of the page, by their hashes,
-    and nothing else. All names come as text: escaped in the HTML, and in the data such that no
-    ``<`` is left.
+    Its content-security policy allows its own scripts and style, by their hashes, and nothing else.
+    All names come as text: escaped in the HTML, and in the data such that no ``<`` is left.
     """
     style, scripts = asset("style.css"), [_script()]
     if data["images"] is not None and data["images"]["strokes"] is not None:
@@ -129,9 +128,8 @@ def asset(name: str) -> str:
 
 def _script() -> str:
     """Return the modules of the page as one: their imports and exports are names in it."""
-    modules = [asset(f"{name}.js") for name in SCRIPTS]
-    plain = [re.sub(r"^import [^;]*;\n", "", module, flags=re.M) for module in modules]
-    return "\n".join(re.sub(r"^export ", "", module, flags=re.M) for module in plain)
+    modules = (asset(f"{name}.js") for name in SCRIPTS)
+    return "\n".join(re.sub(r"^(import [^;]*;\n|export )", "", m, flags=re.M) for m in modules)
 
 
 def _policy(scripts: list[str], style: str) -> str:
