@@ -81,8 +81,8 @@ class ActiveAtoms:
 
         From then on the tolerance is relative to that alpha, where it is small.
         """
-        zeros = np.zeros((self._free, self.rows.n_classes))
-        solution = self._solved(NO_ATOMS, zeros if weights is None else weights, 0.0, self.tol)
+        start = np.zeros((self._free, self.rows.n_classes)) if weights is None else weights
+        solution = self._solved(NO_ATOMS, start, 0.0, self.tol)
         point, iterations = solution.point, solution.iterations
         duals, unsure = self._all_duals(point)
         low, high = (duals - unsure) / self._prices, (duals + unsure) / self._prices

@@ -111,10 +111,9 @@ class RivalPath(ModelPath):
 
     def first(self, t: int) -> RivalPath:
         """Return the path of a run that ended with that step."""
-        place = self._place(t)
-        if place == len(self) - 1:
+        steps = self.steps[: self._place(t) + 1]
+        if len(steps) == len(self):
             return self
-        steps = self.steps[: place + 1]
         return replace(self, **self._used_by(steps), steps=steps, stop_reason=StopReason.N_FEATURES)
 
     def _place(self, t: int) -> int:
@@ -132,17 +131,11 @@ class RivalPath(ModelPath):
         details = {name: [step.details[name] for step in self] for name in names}
         if "atom" in details:
             details["name"] = self.names(details["atom"])
-        return pd.DataFrame(
-            {
-                "n_features": self.n_features,
-                "loss": self.losses,
-                **details,
-                "seconds": self.seconds,
-                "iterations": [step.iterations for step in self],
-                "atoms": [step.atoms for step in self],
-            },
-            index=pd.RangeIndex(len(self), name="step"),
-        )
+        columns = {"n_features": self.n_features, "loss": self.losses, **details}
+        columns["seconds"] = self.seconds
+        columns["iterations"] = [step.iterations for step in self]
+        columns["atoms"] = [step.atoms for step in self]
+        return pd.DataFrame(columns, index=pd.RangeIndex(len(self), name="step"))
 
 
 def _shared_fields(path: Path | RivalPath) -> dict[str, Any]:
@@ -211,10 +204,17 @@ class Rival(Predictor):
 
         def fitted(stop_reason: str) -> dict[str, Any]:
             atoms = list(dict.fromkeys(atom for step in done for atom in step.atoms))
-            units = np.hstack([np.empty((2, 0)), *(engine.units[atom] for atom in atoms)])
-            features, n_atoms = engine.pool.features(atoms), engine.pool.n_atoms_
-            fields = features, self.fit_intercept, *units, tuple(done), stop_reason
-            path = RivalPath(*fields, tuple(names), n_atoms)
+            centers, scales = np.hstack([np.empty((2, 0)), *(engine.units[a] for a in atoms)])
+            path = RivalPath(
+                pool.features(atoms),
+                self.fit_intercept,
+                centers,
+                scales,
+                tuple(done),
+                stop_reason,
+                tuple(names),
+                pool.n_atoms_,
+            )
             return fitted_attributes(checked, classes, path, done[-1])
 
         with progress_bars(bool(self.verbose)):

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate, combinations, pairwise
 from typing import Any, NamedTuple
@@ -28,10 +27,9 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 # A side of a stump counts for at least this share of the set's weight: the sums of a lighter
-# one may be rounding, and it gains no more than 4 times its share.
-LIGHTEST_SIDE = 1e-9
-# The least that any side counts for; its square is still a number.
-LIGHTEST = 1e-40
+# one may be rounding, and it gains no more than 4 times its share. And at least for a weight
+# whose square is still a number.
+LIGHTEST_SIDE, LIGHTEST = 1e-9, 1e-40
 # Gains that differ by less than this share of all weight are tied. Sums in float64 are good to
 # 1e-12 of it and better.
 ROUNDING = 1e-9
@@ -53,8 +51,7 @@ class Part(NamedTuple):
 SetPart = tuple[Part, slice, Matrix]
 
 
-@dataclass(frozen=True)
-class Sums:
+class Sums(NamedTuple):
     """All that a search needs of the examples."""
 
     weight: Vector  # (k,), of all examples
@@ -198,7 +195,8 @@ def forward(sums: Sums) -> list[ClassSet]:
     alone = totals.gains(np.hstack(list(sums.map(best_splits, parts))).T).T  # (k, chunks)
     of_set = np.zeros(alone.shape[1])  # (chunks,), what the set gains
     met: list[ClassSet] = []
-    members, classes = np.zeros_like(every[0]), ()
+    classes: tuple[int, ...] = ()  # of the set, and they as a mask
+    members = np.zeros_like(every[0])
     while not members.all():
         others = np.flatnonzero(~members)
         totals = sums.sets(every[others] | members)

@@ -48,10 +48,10 @@ class NormPath(Engine):
                 f"pool has {self.pool.n_atoms_} features here: MixedNormClassifier takes fewer "
                 f"than {MOST_ATOMS}. ShareBoostClassifier takes any number."
             )
-        self.pool = self.pool.widen()
+        self.pool.widen()
         self.n_steps = 1 + self.rival._alphas(1.0).size
-        limited = self.rival.alpha is None and self.rival.n_features is not None
-        self._most = self.rival.n_features if limited else np.inf
+        limit = self.rival.n_features if self.rival.alpha is None else None
+        self._most = np.inf if limit is None else limit
         self._refitted: tuple[Matrix, float] | None = None  # the last weights and their loss
 
     def steps(self) -> Iterator[RivalStep]:

@@ -22,9 +22,6 @@ from ..selection.rules import Choice, Selector, tied_with_best
 from ..solvers import Refit
 from .base import Engine, Matrix, Rival, RivalStep, late_refit
 
-# Whose turn it is: that of the class with the best feature, or of one class after the other.
-SPENDS = ("largest", "in_turn")
-
 # Parameters that mean for one class what they mean in ShareBoost for all.
 SHARED = (
     *("pool", "rule", "shortlist", "penalty", "alpha", "solver", "tol", "refit_tol", "max_iter"),
@@ -219,7 +216,7 @@ class OneVsRestGreedyClassifier(Rival):
     _engine = OvrPath
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features": [Interval(Integral, 1, None, closed="left")],
-        "spend": [StrOptions(set(SPENDS))],
+        "spend": [StrOptions({"largest", "in_turn"})],
         **{name: ShareBoostClassifier._parameter_constraints[name] for name in SHARED},
     }
 

@@ -158,7 +158,7 @@ def _features(path: ModelPath) -> list[dict[str, Any]]:
     came_in = {atom: i for i, atoms in enumerate(path.arrivals()) for atom in atoms}
     first = 0 if start is None else 1  # the number of the first step
     atoms, widths = path.features.ids.tolist(), path.features.widths.tolist()
-    features = []
+    features: list[dict[str, Any]] = []
     for name, atom, width in zip(path.names(atoms), atoms, widths, strict=True):
         i = came_in[atom]
         features.append(
