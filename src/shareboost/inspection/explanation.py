@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..arrays import dense
 from ..inputs import on_host
 from ..outputs import decision
 from .comparison import check_has_path
@@ -58,10 +58,16 @@ def explanations(
         of_class = contributions[row, q]
         order = np.argsort(-np.abs(of_class), kind="stable")
         some, rest = order[:n_features], order[n_features:]
-        others = rest.size, float(of_class[rest].sum())
-        totals = float(start[q]), float(scores[row, q])
-        named = [names[place] for place in some], values[row, some], of_class[some]
-        yield Explanation(clf.classes_[q], *named, *others, *totals)
+        yield Explanation(
+            clf.classes_[q],
+            names=[names[place] for place in some],
+            values=values[row, some],
+            contributions=of_class[some],
+            n_others=rest.size,
+            others=float(of_class[rest].sum()),
+            start=float(start[q]),
+            score=float(scores[row, q]),
+        )
 
 
 def _places(clf: Predictor, X: Any, class_of_interest: Any) -> NDArray[np.intp]:
@@ -81,8 +87,7 @@ def _places(clf: Predictor, X: Any, class_of_interest: Any) -> NDArray[np.intp]:
 def _values(clf: Predictor, X: Any) -> NDArray[np.float64]:
     """Return the value of each feature, (rows, features), NaN for those of several columns."""
     model, rows = clf._read_model(X)
-    columns, widths = model.features.columns(rows), model.features.widths
-    columns = columns.toarray() if sp.issparse(columns) else columns
+    columns, widths = dense(model.features.columns(rows)), model.features.widths
     values: NDArray[np.float64] = np.full((len(columns), widths.size), np.nan)
     values[:, widths == 1] = columns[:, (np.cumsum(widths) - widths)[widths == 1]]
     return values

@@ -178,9 +178,8 @@ def _strata(rows: GivenSample, fraction: Any, replace: bool) -> list[Stratum]:
             f"fraction={fraction!r} is not valid for selection_stability: it takes a number above "
             "0 and up to 1."
         )
-    _, index = encode_labels(rows.y)
-    counted = np.flatnonzero(rows.counted)
-    by_class = [counted[index[counted] == label] for label in np.unique(index[counted])]
+    index = np.where(rows.counted, encode_labels(rows.y)[1], -1)
+    by_class = [np.flatnonzero(index == label) for label in np.unique(index[index >= 0])]
     strata = [(members, max(1, round(fraction * members.size))) for members in by_class]
     if not replace and all(members.size == size for members, size in strata):
         raise ValueError(

@@ -163,6 +163,14 @@ class Engine(ABC):
     def steps(self) -> Iterator[RivalStep]:
         """Yield each model as soon as it is finished, the one of no feature at once."""
 
+    def warning(self) -> str:
+        """Return what to warn of, if anything."""
+        if not self.late:
+            return self.trouble
+        what, advice = self.late[-1]
+        others = f" So did {len(self.late) - 1} others." if self.late[1:] else ""
+        return f"{what}{others} {advice} {self.trouble}".rstrip()
+
 
 class Rival(Predictor):
     """A classifier whose path is made of a rival's steps."""
@@ -232,13 +240,8 @@ class Rival(Predictor):
                 if len(done) > 1:  # more than the intercept
                     self._set_fitted(fitted(StopReason.INTERRUPTED))
                 raise
-        told = [engine.trouble] if engine.trouble else []
-        if engine.late:
-            what, advice = engine.late[-1]
-            others = f" So did {len(engine.late) - 1} others." if engine.late[1:] else ""
-            told.append(f"{what}{others} {advice}")
-        if told:
-            warnings.warn(" ".join(told), ConvergenceWarning, stacklevel=3)
+        if warning := engine.warning():
+            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
         self._set_fitted(fitted(engine.stop_reason))
         return self
 

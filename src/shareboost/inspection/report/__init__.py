@@ -70,18 +70,12 @@ def write_report(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> from sklearn.datasets import load_wine
     >>> from shareboost import ShareBoostClassifier
     >>> from shareboost.inspection.report import write_report
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> clf = ShareBoostClassifier(n_features=5).fit(X[::2], y[::2])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report = Path(folder) / "report.html"
-    ...     write_report(clf, X[1::2], y[1::2], report, title="Wines")
-    ...     "<title>Wines</title>" in report.read_text()
-    True
+    >>> write_report(clf, X[1::2], y[1::2], "report.html", title="Wines")  # doctest: +SKIP
     """
     for target in [path] if json_path is None else [path, json_path]:
         check_target(target, overwrite)
