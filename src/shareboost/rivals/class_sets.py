@@ -199,12 +199,14 @@ def forward(sums: Sums) -> list[ClassSet]:
     members = np.zeros_like(every[0])
     while not members.all():
         others = np.flatnonzero(~members)
-        totals = sums.sets(every[others] | members)
-        bounds = of_set + alone[others]  # (others, chunks)
-        near_best = np.broadcast_to(np.arange(of_set.size) == of_set.argmax(), bounds.shape)
-        known = _best_gains(parts, others, totals, near_best).max()
-        near_best = bounds >= known - BOUND_SLACK * sums.weight.sum()
-        gains = _best_gains(parts, others, totals, near_best)
+        gains = alone.max(axis=1)
+        if classes:
+            totals = sums.sets(every[others] | members)
+            bounds = of_set + alone[others]  # (others, chunks)
+            wanted = np.broadcast_to(np.arange(of_set.size) == of_set.argmax(), bounds.shape)
+            known = _best_gains(parts, others, totals, wanted).max()
+            wanted = bounds >= known - BOUND_SLACK * sums.weight.sum()
+            gains = _best_gains(parts, others, totals, wanted)
         place = sums.tied(gains)[0]
         c = int(others[place])
         classes, members[c] = (*classes, c), True
