@@ -227,7 +227,7 @@ copies, other masks, penalties, margins, rules and swaps.
 
 The model beyond the paper is exploratory: it was looked for after [an earlier
 recipe](mnist-attempts.md) had missed the same aim on the test images. It has 305 templates too, but
-of edges: `datasets.edges` turns an image into eight channels, one for each direction. ShareBoost
+of edges: `paper.images.edges` makes an image eight channels, one for each direction. ShareBoost
 chooses 305 of 1200 clustered templates of 7, 9, 11 and 13 pixels; they follow the gradient of the
 loss for 60 passes over freshly deformed images; and ShareBoost fits again with those as its pool.
 With nothing changed, it and the expanded model are compared on images on which no recipe of either

@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shareboost import ShareBoostClassifier
-from shareboost.datasets import Dataset, deform, deskew, edges
+from shareboost.datasets import Dataset, deform
 from shareboost.inspection.comparison import error_curve
 from shareboost.pools import Templates
 
+from .images import deskew, edges
 from .lab import Lab
 from .learned_templates import Lessons, features_of, learn
 from .published import TUNED, published

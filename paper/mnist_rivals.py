@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from scipy.stats import mode
 from sklearn.neighbors import KNeighborsClassifier
 
-from shareboost.datasets import Dataset, deskew
+from shareboost.datasets import Dataset
 
 from . import networks, shape_context, vector_machines
 from .chance import Paired, wilson
 from .experiment import Row
+from .images import deskew
 from .lab import Lab
 from .parallel import in_threads
 from .run_times import IMAGES, Predictor, machine, milliseconds, nearest
@@ -46,7 +47,7 @@ CHOSEN = f"""Of the rivals, 3NN, the shape contexts (100 points, 12 directions, 
 nets (widths, learning rates and epochs; the last weights count) take fixed settings. The kernel's
 shape and C of each SVM are those with the fewest errors on 2,500 held-out images of {CHOICE:,}
 random training images, and are then used on all. The machines with a polynomial see upright images
-(`datasets.deskew`), and the one with virtual support vectors is trained again on those of the first
+(`images.deskew`), and the one with virtual support vectors is trained again on those of the first
 at {len(SHIFTS)} places, moved by two pixels at most, as its authors did. Theirs are ten machines of
 one class against all others, these 45 of one against one, whose vectors count once. An hour on two
 cores was allowed, and the 45 took 13 minutes. Each of the ten would be trained on all virtual

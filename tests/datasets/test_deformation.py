@@ -233,7 +233,7 @@ def test_a_copy_depends_on_no_other_image_and_no_other_copy(pictures):
 @pytest.mark.quiet
 def test_any_number_of_threads_gives_the_same_copies(pictures, monkeypatch):
     expected = deform(pictures, 4, 0)
-    monkeypatch.setattr("shareboost.datasets.images.BLOCK_VALUES", 2 * 20 * 14)
+    monkeypatch.setattr("shareboost.datasets.deformation.BLOCK_VALUES", 2 * 20 * 14)
     for n_threads in (1, 2, 3):
         with threadpool_limits(n_threads):
             assert np.array_equal(deform(pictures, 4, 0), expected)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from paper.images import edges
 from paper.learned_templates import Lessons, Network, learn
 from shareboost import ShareBoostClassifier
-from shareboost.datasets import edges
 from shareboost.pools import Templates
 
 torch = pytest.importorskip("torch")

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from paper import Lab, Verdict
+from paper.images import deskew
 from paper.learned_templates import Lessons
 from paper.mnist import beside, confirmed, middle_errors, split_anew, without_defaults_rows
 from paper.mnist_claims import judge, table
 from paper.mnist_figures import convergence, leading
 from paper.mnist_recipes import Recipe, multiply_adds, parts, pictures, trained
 from paper.mnist_rivals import VIRTUAL
-from shareboost.datasets import Dataset, deskew
+from shareboost.datasets import Dataset
 
 
 def rows_of(plain, expanded, beyond=(), few=0.9, train=0.02):

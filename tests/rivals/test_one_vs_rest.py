@@ -24,7 +24,8 @@ from shareboost.pools import Columns, Pieces, Stumps
 from shareboost.rivals import OneVsRestGreedyClassifier, one_vs_rest
 from shareboost.rows import Rows
 
-both_spends = pytest.mark.parametrize("spend", ["largest", "in_turn"])
+SPENDS = ["largest", "in_turn"]
+both_spends = pytest.mark.parametrize("spend", SPENDS)
 
 # Refits to the minimum, so that nothing depends on where they began.
 EXACT = {"refit_tol": 1e-5, "tol": 1e-7, "max_iter": 5000}
@@ -58,7 +59,7 @@ def correlations(clf, X, y, scores, margin=1.0):
 
 @covering(
     rule=["gradient", "newton", "line_search", "column", "refit"],
-    spend=one_vs_rest.SPENDS,
+    spend=SPENDS,
     margin=[1.0, 0.0],
     intercept=[True, False],
     weighted=[False, True],
@@ -133,9 +134,7 @@ def test_classes_take_turns_and_one_without_gain_is_passed_over():
 
 
 @settings(max_examples=10)
-@given(
-    st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 9), st.sampled_from(one_vs_rest.SPENDS)
-)
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 9), st.sampled_from(SPENDS))
 def test_the_budget_is_spent_exactly_and_never_exceeded(seed, k, n_features, spend):
     X, y = random_problem(seed, n=120, d=8, k=k)
     clf = OneVsRestGreedyClassifier(n_features, spend=spend, tol=1e-2, alpha=1e-3).fit(X, y)

@@ -4,7 +4,7 @@ from conftest import random_problem
 
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns
-from shareboost.rivals.column_cache import HeldColumns
+from shareboost.rivals.active_atoms import ActiveAtoms
 from shareboost.rivals.proximal import NORMS, Penalised, minimise
 from shareboost.rows import Rows
 
@@ -15,10 +15,9 @@ def problem(request):
     X, y = random_problem(0, n=90, d=6, k=3)
     X += X.mean(axis=1, keepdims=True) * 8
     with Rows(X, y, np.ones(90), Columns().fit(X), 3, True) as rows:
-        held = HeldColumns(rows)
-        held.hold(range(6))
-        loss = held.on(range(6), LogisticLoss())
-        yield Penalised(loss, NORMS[request.param], np.full(6, 0.03))
+        norm = NORMS[request.param]
+        loss = ActiveAtoms(rows, LogisticLoss(), norm, 1e-6, 100).hold(range(6))
+        yield Penalised(loss, norm, np.full(6, 0.03))
 
 
 def value(problem, weights):
@@ -83,9 +82,7 @@ def test_the_last_iteration_tells_what_is_left(problem):
 def test_a_loss_that_is_not_finite_is_an_error():
     X, y = random_problem(0, n=30, d=2, k=3)
     with Rows(X, y, np.ones(30), Columns().fit(X), 3, True) as rows:
-        held = HeldColumns(rows)
-        held.hold([0])
-        loss = held.on([0], LogisticLoss(margin=1e308))
-        problem = Penalised(loss, NORMS["l21"], np.full(1, 0.03))
+        held = ActiveAtoms(rows, LogisticLoss(margin=1e308), NORMS["l21"], 1e-6, 100)
+        problem = Penalised(held.hold([0]), held.norm, np.full(1, 0.03))
         with pytest.raises(FloatingPointError, match="The loss is .*margin or the scale"):
             minimise(problem, np.full((2, 3), 1e308), 1e-6, 100, 0.5)

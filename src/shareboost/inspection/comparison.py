@@ -27,18 +27,12 @@ NORMAL_QUANTILE = 1.959963984540054  # two-sided, 95%
 
 @dataclass(frozen=True, eq=False)
 class ErrorCurve:
-    """The error of every model of a path, figures 2 and 3 of the paper.
+    """The error of every model of a path, in its order: figures 2 and 3 of the paper."""
 
-    All arrays are in the order of the path. ``n_features`` are those that each model uses, and
-    ``fractions`` the same as a share of all candidates, the axis of the paper's figure 3;
-    ``n_columns`` are the columns of X that it reads, and ``errors`` the share of the rows, by
-    weight, that it gets wrong.
-    """
-
-    n_features: NDArray[np.intp]
-    fractions: NDArray[np.float64]
-    n_columns: NDArray[np.intp]
-    errors: NDArray[np.float64]
+    n_features: NDArray[np.intp]  # that each model uses
+    fractions: NDArray[np.float64]  # the same as a share of all candidates, as in figure 3
+    n_columns: NDArray[np.intp]  # of X, that each model reads
+    errors: NDArray[np.float64]  # the share of the rows, by weight, that it gets wrong
 
     def features_needed(self, error: float) -> int | None:
         """Return the fewest features that reach at most that error, None where no model does."""
@@ -84,16 +78,12 @@ def error_curve(
     >>> curve.features_needed(error=0.1)
     2
     """
-    labels = labels_of_rows(clf, X, y)
+    labels, path = labels_of_rows(clf, X, y), clf.path_
     weight = sample_weights(on_host(sample_weight), X)
-    errors = [weight @ (found != labels) / weight.sum() for found in staged_labels(clf, X)]
-    path = clf.path_
-    return ErrorCurve(
-        path.n_features,
-        path.n_features / max(path.n_atoms, 1),
-        np.array(n_columns_read(path, clf.n_features_in_), dtype=np.intp),
-        np.array(errors, dtype=np.float64),
-    )
+    errors = [weight @ (staged != labels) / weight.sum() for staged in staged_labels(clf, X)]
+    read = np.array(n_columns_read(path, clf.n_features_in_), dtype=np.intp)
+    fractions = path.n_features / max(path.n_atoms, 1)
+    return ErrorCurve(path.n_features, fractions, read, np.array(errors, dtype=np.float64))
 
 
 def staged_labels(clf: Predictor, X: Any) -> Iterator[NDArray[Any]]:
@@ -114,10 +104,7 @@ def check_has_path(clf: Any, fitted: bool = True) -> None:
 
 
 def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
-    """Return the labels of rows that a fitted classifier is measured on, checked.
-
-    One that the classifier does not know may be among them, but some must be known.
-    """
+    """Return the labels of rows that a fitted classifier is measured on, checked: some known."""
     check_has_path(clf)
     try:
         n_rows = _num_samples(X)

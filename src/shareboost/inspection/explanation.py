@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..arrays import dense
 from ..inputs import on_host
 from ..outputs import decision
 from .comparison import check_has_path
@@ -55,16 +55,16 @@ def explanations(
         scores, start = scores[:, None] * signs, start * signs
     values, names = _values(clf, X), clf.path_.names(clf.selected_)
     for row, q in enumerate(_places(clf, X, class_of_interest)):
-        own = contributions[row, q]
-        order = np.argsort(-np.abs(own), kind="stable")
+        of_class = contributions[row, q]
+        order = np.argsort(-np.abs(of_class), kind="stable")
         some, rest = order[:n_features], order[n_features:]
         yield Explanation(
-            label=clf.classes_[q],
+            clf.classes_[q],
             names=[names[place] for place in some],
             values=values[row, some],
-            contributions=own[some],
+            contributions=of_class[some],
             n_others=rest.size,
-            others=float(own[rest].sum()),
+            others=float(of_class[rest].sum()),
             start=float(start[q]),
             score=float(scores[row, q]),
         )
@@ -87,8 +87,7 @@ def _places(clf: Predictor, X: Any, class_of_interest: Any) -> NDArray[np.intp]:
 def _values(clf: Predictor, X: Any) -> NDArray[np.float64]:
     """Return the value of each feature, (rows, features), NaN for those of several columns."""
     model, rows = clf._read_model(X)
-    columns, widths = model.features.columns(rows), model.features.widths
-    columns = columns.toarray() if sp.issparse(columns) else columns
+    columns, widths = dense(model.features.columns(rows)), model.features.widths
     values: NDArray[np.float64] = np.full((len(columns), widths.size), np.nan)
     values[:, widths == 1] = columns[:, (np.cumsum(widths) - widths)[widths == 1]]
     return values

@@ -69,9 +69,9 @@ class Stability:
         """Agreement of the sets beyond chance: 1 - mean_f(s_f^2) / (q (1 - q)).
 
         It is 1 where all sets are the same and 0 on average where they are drawn at random; above
-        0.75 is commonly called excellent, below 0.4 poor. With q the mean fraction chosen, s_f^2
-        is the unbiased variance of column f's choice over resamples, and q (1 - q) what it is on
-        average for random sets of as many columns. Of sets that are all empty or full it is 1.
+        0.75 is commonly called excellent, below 0.4 poor. s_f^2 is the unbiased variance of column
+        f's choice over resamples, and q the mean fraction chosen. Of sets that are all empty or
+        full it is 1.
         """
         if (by_chance := self._by_chance) == 0:
             return 1.0
@@ -79,26 +79,23 @@ class Stability:
 
     @cached_property
     def interval(self) -> tuple[float, float]:
-        """The 95% confidence interval of the index, 1.96 standard errors wide to either side.
+        """The 95% confidence interval of the index, asymptotic: too narrow for few resamples.
 
-        The resamples share rows: it tells what many more resamples of *these* rows would
-        give, not what other rows would. It is asymptotic, too narrow for few resamples.
+        It tells what many more resamples of *these* rows would give, not what other rows would.
         """
         if (by_chance := self._by_chance) == 0:
             return self.index, self.index
         n, d = self.selections.shape
-        q = self.selections.mean()
-        share = self.n_features / d  # k_i / d
+        q, share = self.selections.mean(), self.n_features / d  # share: k_i / d
         overlap = self.selections @ self.frequencies / d
         influence = overlap - q * share + self.index / 2 * (2 * q * share - share - q + 1)
-        error = float(2 * np.sqrt(influence.var() / n) / by_chance)  # by the delta method
-        reach = NORMAL_QUANTILE * error
+        # The standard error by the delta method.
+        reach = NORMAL_QUANTILE * float(2 * np.sqrt(influence.var() / n) / by_chance)
         return self.index - reach, min(1.0, self.index + reach)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a column of X as a pandas frame, the most frequent first."""
-        pd = pandas_for("names and frequencies")
-        order = self.order
+        pd, order = pandas_for("names and frequencies"), self.order
         columns = {"feature": self.names[order], "frequency": self.frequencies[order]}
         return pd.DataFrame(columns, index=pd.Index(order, name="column"))
 
@@ -182,11 +179,10 @@ def _strata(rows: GivenSample, fraction: Any, replace: bool) -> list[Stratum]:
             f"fraction={fraction!r} is not valid for selection_stability: it takes a number above "
             "0 and up to 1."
         )
-    _, index = encode_labels(rows.y)
-    counted = np.flatnonzero(rows.counted)
-    by_class = [counted[index[counted] == label] for label in np.unique(index[counted])]
-    strata = [(own, max(1, round(fraction * own.size))) for own in by_class]
-    if not replace and all(own.size == size for own, size in strata):
+    index = np.where(rows.counted, encode_labels(rows.y)[1], -1)
+    by_class = [np.flatnonzero(index == label) for label in np.unique(index[index >= 0])]
+    strata = [(members, max(1, round(fraction * members.size))) for members in by_class]
+    if not replace and all(members.size == size for members, size in strata):
         raise ValueError(
             f"fraction={fraction!r} without replacement takes every row of every class, so that "
             "all resamples are the same: it takes a smaller number, or replace=True."
@@ -199,7 +195,7 @@ def _chosen_columns(
 ) -> NDArray[np.intp]:
     """Return the columns that a clone reads, with its open seeds set, fitted to a resample."""
     rng = np.random.default_rng(seed)
-    drawn = [rng.choice(own, size, replace=replace) for own, size in strata]
+    drawn = [rng.choice(members, size, replace=replace) for members, size in strata]
     unfitted: Any = clone(clf)
     changed: dict[str, Any] = {}
     for path, value in unfitted.get_params(deep=True).items():

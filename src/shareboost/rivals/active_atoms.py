@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +12,10 @@ from ..losses import Loss
 from ..pools.base import Pool, out_of_range, rounding_of
 from ..pools.templates import Templates
 from ..pools.union import Union
-from ..rows import ByAtom, Rows, Totals
+from ..rows import Block, ByAtom, Rows, Totals
 from ..shard import RESIDUAL
-from .column_cache import HeldColumns, LossOnColumns, Matrix, Point, Vector
-from .proximal import Norm, Penalised, Solution, minimise
+from .base import Matrix, Vector, of_blocks
+from .proximal import LossOnColumns, Norm, Penalised, Point, Solution, minimise
 
 # Columns that an alpha may need are held up to so many bytes, and so many more atoms at
 # a time; what that leaves out is found by the pass over all atoms that ends every alpha.
@@ -66,99 +67,113 @@ class ActiveAtoms:
         self.norm = norm
         self.tol = tol
         self.max_iter = max_iter
-        self.held = HeldColumns(rows)
+        self.units: dict[int, tuple[Vector, Vector]] = {}  # centres and scales, of all met so far
+        self._free = int(rows.intercept)  # constant columns, before those of the atoms
+        self._columns: dict[int, list[Matrix]] = {}  # of each atom held, (columns, n) of each block
         self._prices = np.ones(pool.n_atoms_) if pool.divisors_ is None else pool.divisors_
         self._open = np.ones(pool.n_atoms_, bool) if pool.usable_ is None else pool.usable_
         self._curvature = FIRST_CURVATURE
-        self._beyond = np.zeros(pool.n_atoms_)
-        for block in rows.shard.blocks:
-            self._steps, beyond = errors_of_codes(pool, block.data, block.weight)
-            self._beyond += beyond
+        errors = [errors_of_codes(pool, block.data, block.weight) for block in rows.shard.blocks]
+        self._steps, self._beyond = errors[0][0], np.sum([beyond for _, beyond in errors], axis=0)
 
     def without_atoms(self, weights: Matrix | None = None) -> Minimum:
         """Return the minimum over the intercept, that of the least alpha that needs no atom.
 
         From then on the tolerance is relative to that alpha, where it is small.
         """
-        zeros = np.zeros((self.held.free, self.rows.n_classes))
-        solution = self._solved(NO_ATOMS, zeros if weights is None else weights, 0.0, self.tol)
+        start = np.zeros((self._free, self.rows.n_classes)) if weights is None else weights
+        solution = self._solved(NO_ATOMS, start, 0.0, self.tol)
         point, iterations = solution.point, solution.iterations
-        duals = self._all_duals(point)
-        unsure = self._unsure(duals, point)
+        duals, unsure = self._all_duals(point)
         low, high = (duals - unsure) / self._prices, (duals + unsure) / self._prices
         highest = np.flatnonzero(self._open & (high >= low.max(initial=0.0)))
         highest = self._with_affordable(NO_ATOMS, highest, high)
-        self.held.hold(highest.tolist())
-        duals[highest] = self._duals_on(self.held.on(highest.tolist(), self.loss), point)
+        duals[highest] = self._duals_on(self.hold(highest), point)
         alpha = float((duals / self._prices).max(initial=0.0))
         if weights is None and 0.0 < alpha < SMALL_ALPHA:
             self.tol *= alpha / SMALL_ALPHA
             again = self.without_atoms(point.weights)
             return again._replace(iterations=iterations + again.iterations)
-        outcome = point.loss, 0.0, solution.violation, iterations, duals
-        return Minimum(alpha, NO_ATOMS, point.weights, *outcome)
+        results = point.loss, 0.0, solution.violation, iterations, duals
+        return Minimum(alpha, NO_ATOMS, point.weights, *results)
 
     def at(self, alpha: float, last: Minimum) -> Minimum:
         """Return the minimum for an alpha, sought from that for another."""
-        worth = last.duals / self._prices
-        ready = np.flatnonzero(self._open & (worth >= 2.0 * alpha - last.alpha))
-        ready = self._with_affordable(last.atoms, ready, worth)
+        alphas, worth = alpha * self._prices, last.duals / self._prices
         live, weights, duals, iterations = last.atoms, last.weights, last.duals, 0
+        ready = np.flatnonzero(self._open & (worth >= 2.0 * alpha - last.alpha))
+        ready = self._with_affordable(live, ready, worth)
+        of_ready, exact = self.hold(ready), duals[ready]
         while True:
-            exact = duals[ready]
-            live, solution, exact, finished = self._over_ready(live, weights, ready, exact, alpha)
+            missing = np.where(np.isin(ready, live), 0.0, exact - alphas[ready])
+            worst = np.argsort(-missing, kind="stable")[: max(FEWEST_TO_JOIN, live.size // 2)]
+            live = np.concatenate([live, ready[worst[missing[worst] > 0.0]]])
+            tol = max(self.tol, LOOSE * float(missing.max(initial=0.0)))
+            solution = self._solved(live, weights, alpha, tol)
             point, weights = solution.point, solution.point.weights
             iterations += solution.iterations
-            duals = self._all_duals(point)
-            unsure = self._unsure(duals, point)
+            exact = self._duals_on(of_ready, point)
+            missing = np.where(np.isin(ready, live), 0.0, exact - alphas[ready])
+            finished = solution.violation <= tol
+            if finished and (tol > self.tol or missing.max(initial=0.0) > self.tol):
+                continue
+            duals, unsure = self._all_duals(point)
             duals[ready], unsure[ready] = exact, 0.0
-            missing = duals - alpha * self._prices
+            missing = duals - alphas
             wrong = self._open & (missing + unsure > self.tol)  # or may be: to look at exactly
             wrong[ready] = False
             if not wrong.any() or not finished:
                 break
             ready = self._with_affordable(ready, np.flatnonzero(wrong), missing)
+            of_ready, exact = self.hold(ready), duals[ready]
         missing[live] = 0.0  # the solution's violation tells of them
         violation = max(solution.violation, float(missing.max(initial=0.0)))
         # Without the atoms that it has no weights for.
-        free, starts = self.held.free, self.held.starts(live.tolist())
-        sizes = self.norm.sizes(weights[free:], starts)
-        widths = np.diff(starts, append=len(weights) - free)
-        kept = np.concatenate([np.ones(free, dtype=bool), np.repeat(sizes > 0.0, widths)])
-        outcome = point.loss, float(self._prices[live] @ sizes), violation, iterations, duals
-        return Minimum(alpha, live[sizes > 0.0], weights[kept], *outcome)
+        sizes = self.norm.sizes(weights[self._free :], self.starts(live))
+        kept = np.repeat([True, *(sizes > 0.0)], [self._free, *self.widths(live)])
+        results = float(self._prices[live] @ sizes), violation, iterations, duals
+        return Minimum(alpha, live[sizes > 0.0], weights[kept], point.loss, *results)
 
-    def _over_ready(
-        self, live: Atoms, weights: Matrix, ready: Atoms, duals: Vector, alpha: float
-    ) -> tuple[Atoms, Solution, Vector, bool]:
-        """Return the solution over atoms held ready, from weights of the live ones.
+    def widths(self, atoms: Iterable[int]) -> list[int]:
+        """Return the number of columns of each atom."""
+        return [self.rows.pool.scales(atom).size for atom in atoms]
 
-        Also the atoms with weights, the duals of those held, and whether the solution is exact.
-        """
-        self.held.hold(ready.tolist())
-        of_ready = self.held.on(ready.tolist(), self.loss)
-        joined = np.isin(ready, live)
-        iterations = 0
-        while True:
-            missing = np.where(joined, 0.0, duals - alpha * self._prices[ready])
-            worst = np.argsort(-missing, kind="stable")[: max(FEWEST_TO_JOIN, live.size // 2)]
-            worst = worst[missing[worst] > 0.0]
-            joined[worst] = True
-            live = np.concatenate([live, ready[worst]])
-            tol = max(self.tol, LOOSE * float(missing.max(initial=0.0)))
-            solution = self._solved(live, weights, alpha, tol)
-            iterations += solution.iterations
-            weights = solution.point.weights
-            duals = self._duals_on(of_ready, solution.point)
-            finished = solution.violation <= tol
-            missing = duals - alpha * self._prices[ready]
-            enough = tol <= self.tol and missing[~joined].max(initial=0.0) <= self.tol
-            if enough or not finished:
-                return live, solution._replace(iterations=iterations), duals, finished
+    def starts(self, atoms: Iterable[int]) -> NDArray[np.intp]:
+        """Return where the weights of each atom start, after the intercept's."""
+        return np.cumsum([0, *self.widths(atoms)])[:-1].astype(np.intp)
+
+    def hold(self, atoms: Iterable[int]) -> LossOnColumns:
+        """Hold the columns of these atoms and no others; return the loss on them."""
+        known, wanted = self._columns, [int(atom) for atom in atoms]
+        new = [atom for atom in wanted if atom not in known]
+        computed = dict(zip(new, self.rows.shard.map(self._computed, new), strict=True))
+        self._columns = {atom: known.get(atom) or computed[atom] for atom in wanted}
+        return self.on(wanted)
+
+    def on(self, atoms: Iterable[int]) -> LossOnColumns:
+        """Return the average loss on the columns of some of the atoms held."""
+
+        def together(block: Block, *columns: Matrix) -> Matrix:
+            return np.concatenate([np.ones((self._free, block.y.size)), *columns])
+
+        columns = of_blocks(self.rows, together, *(self._columns[atom] for atom in atoms))
+        return LossOnColumns(self.rows, self.loss, columns, self.starts(atoms))
+
+    def _computed(self, atom: int) -> list[Matrix]:
+        """Return the columns of an atom, (columns, n) of each block, scaled and centred."""
+        pool, blocks = self.rows.pool, self.rows.shard.blocks
+        scales = pool.scales(atom)
+        columns = [pool.columns(block.data, atom).astype(np.float64) for block in blocks]
+        centers = np.zeros(scales.size)
+        if self._free:
+            sums = (some @ block.weight for some, block in zip(columns, blocks, strict=True))
+            centers = sum(sums, centers) / self.rows.total_weight
+        self.units[atom] = centers, scales
+        return [(some - centers[:, None]) / scales[:, None] for some in columns]
 
     def _solved(self, live: Atoms, weights: Matrix, alpha: float, tol: float) -> Solution:
         """Return the minimum over the live atoms, from the weights of the first of them."""
-        loss = self.held.on(live.tolist(), self.loss)
+        loss = self.on(live)
         start = np.pad(weights, ((0, len(loss.columns[0]) - len(weights)), (0, 0)))
         problem = Penalised(loss, self.norm, alpha * self._prices[live])
         solution = minimise(problem, start, tol, self.max_iter, self._curvature)
@@ -167,11 +182,18 @@ class ActiveAtoms:
 
     def _duals_on(self, columns: LossOnColumns, point: Point) -> Vector:
         """Return the dual norms of the gradient of the atoms that some columns belong to."""
-        return self.norm.dual(columns.gradient(point)[self.held.free :], columns.starts)
+        return self.norm.dual(columns.gradient(point)[self._free :], columns.starts)
 
-    def _all_duals(self, point: Point) -> Vector:
-        """Return the dual norm of every atom's part of the gradient, in the pool's precision."""
-        rows = self.rows
+    def _all_duals(self, point: Point) -> tuple[Vector, Vector]:
+        """Return the dual norm of every atom's part of the gradient, as the pool has it.
+
+        And by how much it may be off: by the pool's rounding, of the sums and of what cancels in
+        them; by the errors of coarse codes, as good as independent: in each class, a deviation of
+        ``step / sqrt(12)`` times the root of the residual's sum of squares; and by what lies
+        beyond all codes, times the most that a residual's dual norm can be: twice the weight of
+        its row.
+        """
+        rows, total = self.rows, self.rows.total_weight
         for block, residual in zip(rows.shard.blocks, point.residuals, strict=True):
             block.residual[:] = residual
 
@@ -179,29 +201,17 @@ class ActiveAtoms:
             gradient = pool.correlations(totals.stats[0], part)
             return self.norm.dual(gradient.T, pool.starts(part))
 
-        parts = rows.scored([(RESIDUAL, False)], duals_of)
-        duals = np.concatenate([np.empty(0), *parts]) / rows.total_weight
+        duals = np.concatenate(rows.scored([(RESIDUAL, False)], duals_of)) / total
         duals[~self._open] = 0.0
         if not duals.max(initial=0.0) < np.inf:
             raise out_of_range(rows.pool, int(np.argmax(~(duals < np.inf))))
-        return duals
-
-    def _unsure(self, duals: Vector, point: Point) -> Vector:
-        """Return by how much the dual norms that the pool gives may be off.
-
-        By its rounding, of the sums and of what cancels in them. Also by the errors of coarse
-        codes, as good as independent: in each class, a deviation of ``step / sqrt(12)`` times the
-        root of the residual's sum of squares. And by what lies beyond all codes, times the most
-        that a residual's dual norm can be: twice the weight of its row.
-        """
-        total = self.rows.total_weight
         sizes = np.sum([np.abs(block).sum(axis=1) for block in point.residuals], axis=0)
-        unsure = rounding_of(self.rows.pool) * (duals + self._dual_of(sizes / total))
+        unsure = rounding_of(rows.pool) * (duals + self._dual_of(sizes / total))
         if self._steps.any():
             squares = np.sum([np.square(block).sum(axis=1) for block in point.residuals], axis=0)
             spread = self._dual_of(np.sqrt(squares / 12.0) / total)
             unsure += DEVIATIONS * spread * self._steps + 2.0 * self._beyond / total
-        return unsure
+        return duals, unsure
 
     def _dual_of(self, numbers: Vector) -> float:
         """Return the dual norm of one number per class."""
@@ -211,8 +221,8 @@ class ActiveAtoms:
         """Return atoms with those of the others, the worthiest first, that may be held beside."""
         others = others[np.argsort(-worth[others], kind="stable")]
         others = others[~np.isin(others, atoms)][:MOST_TO_HOLD]
-        most = HELD_BYTES // self.held.bytes_a_column
-        widths = self.held.widths(np.concatenate([atoms, others]).tolist())
+        most = HELD_BYTES // (8 * sum(block.y.size for block in self.rows.shard.blocks))
+        widths = self.widths(np.concatenate([atoms, others]))
         room = int((np.cumsum(widths) <= most).sum()) - atoms.size
         return np.concatenate([atoms, others[: max(FEWEST_TO_JOIN, room)]])
 
@@ -225,7 +235,7 @@ def errors_of_codes(pool: Pool, data: Any, weight: Vector) -> Matrix:
     """
     if isinstance(pool, Union):
         members = zip(pool.pools_, data, strict=True)
-        return np.hstack([errors_of_codes(member, own, weight) for member, own in members])
+        return np.hstack([errors_of_codes(*member, weight) for member in members])
     errors = np.zeros((2, pool.n_atoms_))
     if isinstance(pool, Templates):
         unit = pool.unit_ / pool.scale_

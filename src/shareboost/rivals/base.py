@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from ..pools.base import Pool
 from ..pools.features import Features
 from ..predictor import Predictor
 from ..progress import RoundsBar, progress_bars
+from ..rows import Rows
 from ..solvers import Status
 from ..threads import single_threaded_blas
 
@@ -38,7 +39,7 @@ class RivalStep:
     """A model of a rival, in training units, and what else there is to tell of it."""
 
     atoms: tuple[int, ...]  # in use, in the order of their columns
-    weights: Matrix | Callable[[], Matrix]  # W, or what makes it, of steps too many to hold it
+    weights: Matrix | Callable[[], Matrix]  # W, or what computes it where steps are many
     loss: float
     seconds: float
     iterations: int  # from the step before
@@ -46,10 +47,8 @@ class RivalStep:
 
     @property
     def W(self) -> Matrix:
-        """The weights, (k, intercept + columns), row by row as a file has them.
-
-        In another order the products with rows would round differently.
-        """
+        """The weights, (k, intercept + columns)."""
+        # Row by row, as from a file: in another order products with rows round differently.
         return np.ascontiguousarray(self.weights() if callable(self.weights) else self.weights)
 
     @property
@@ -72,7 +71,7 @@ class RivalPath(ModelPath):
     n_atoms: int
 
     def __repr__(self) -> str:
-        most = max(self.n_features.tolist(), default=0)
+        most = self.n_features.max()
         return f"<RivalPath of {len(self)} models, up to {most} features: {self.stop_reason}>"
 
     def __len__(self) -> int:
@@ -94,34 +93,17 @@ class RivalPath(ModelPath):
     def as_rounds(self) -> Path:
         """Return the steps as rounds, which a file holds; it leaves out what only a rival tells."""
         start, *rounds = (round_of(step, step.iterations) for step in self)
-        return Path(
-            self.features,
-            self.intercept,
-            start,
-            self.centers,
-            self.scales,
-            rounds,
-            stop_reason=StopReason(self.stop_reason),
-            input_names=self.input_names,
-            n_atoms=self.n_atoms,
-        )
+        reason = StopReason(self.stop_reason)
+        return Path(start=start, rounds=rounds, stop_reason=reason, **_shared_fields(self))
 
     @classmethod
     def of_rounds(cls, path: Path) -> RivalPath:
         """Return the path of which a file holds the rounds."""
-        return cls(
-            path.features,
-            path.intercept,
-            path.centers,
-            path.scales,
-            tuple(
-                RivalStep(one.atoms, one.W, one.loss, one.seconds, one.status.iterations, {})
-                for one in (path.start, *path.rounds)
-            ),
-            str(path.stop_reason),
-            tuple(path.input_names),
-            path.n_atoms,
+        steps = tuple(
+            RivalStep(one.atoms, one.W, one.loss, one.seconds, one.status.iterations, {})
+            for one in (path.start, *path.rounds)
         )
+        return cls(steps=steps, stop_reason=str(path.stop_reason), **_shared_fields(path))
 
     def step(self, t: int) -> RivalStep:
         """Return the last step of at most ``t`` features: the first has none."""
@@ -129,10 +111,9 @@ class RivalPath(ModelPath):
 
     def first(self, t: int) -> RivalPath:
         """Return the path of a run that ended with that step."""
-        place = self._place(t)
-        if place == len(self) - 1:
+        steps = self.steps[: self._place(t) + 1]
+        if len(steps) == len(self):
             return self
-        steps = self.steps[: place + 1]
         return replace(self, **self._used_by(steps), steps=steps, stop_reason=StopReason.N_FEATURES)
 
     def _place(self, t: int) -> int:
@@ -146,57 +127,49 @@ class RivalPath(ModelPath):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per step as a pandas frame, with the details that the rival tells."""
         pd = pandas_for("n_features, losses and seconds")
-        names = self.steps[0].details if self.steps else {}
+        names = self.steps[0].details
         details = {name: [step.details[name] for step in self] for name in names}
         if "atom" in details:
             details["name"] = self.names(details["atom"])
-        return pd.DataFrame(
-            {
-                "n_features": self.n_features,
-                "loss": self.losses,
-                **details,
-                "seconds": self.seconds,
-                "iterations": [step.iterations for step in self],
-                "atoms": [step.atoms for step in self],
-            },
-            index=pd.RangeIndex(len(self), name="step"),
-        )
+        columns = {"n_features": self.n_features, "loss": self.losses, **details}
+        columns["seconds"] = self.seconds
+        columns["iterations"] = [step.iterations for step in self]
+        columns["atoms"] = [step.atoms for step in self]
+        return pd.DataFrame(columns, index=pd.RangeIndex(len(self), name="step"))
 
 
+def _shared_fields(path: Path | RivalPath) -> dict[str, Any]:
+    names = ("features", "intercept", "centers", "scales", "input_names", "n_atoms")
+    return {name: getattr(path, name) for name in names}
+
+
+@dataclass
 class Engine(ABC):
     """One run of a rival, with its parameters, on rows of positive weight and a fitted pool."""
 
+    rival: Any
+    sample: Sample
+    pool: Pool
+    n_classes: int
+    # The centres and scales that the columns of each atom in use were trained in.
+    units: dict[int, tuple[Vector, Vector]] = field(default_factory=dict)
     n_steps: int | None = None  # at most; None where nobody knows
-    stop_reason = ""  # why the steps ended, once they have
-    trouble: str | None = None  # what did not converge, and what to change
-
-    def __init__(self, rival: Any, sample: Sample, pool: Pool, n_classes: int):
-        self.rival = rival
-        self.sample = sample
-        self.pool = pool
-        self.n_classes = n_classes
-        self.intercept: bool = rival.fit_intercept  # whether W has it as its first column
-        # The centres and scales that the columns of each atom in use were trained in.
-        self.units: dict[int, tuple[Vector, Vector]] = {}
+    stop_reason: str = ""  # why the steps ended, once they have
+    # What did not meet its tolerance, and what to change; and what else is not as asked for.
+    late: list[tuple[str, str]] = field(default_factory=list)
+    trouble: str = ""
 
     @abstractmethod
     def steps(self) -> Iterator[RivalStep]:
         """Yield each model as soon as it is finished, the one of no feature at once."""
 
-    def path(self, steps: list[RivalStep], stop_reason: str, names: Sequence[str]) -> RivalPath:
-        """Return the path of the finished steps."""
-        atoms = list(dict.fromkeys(atom for step in steps for atom in step.atoms))
-        centers, scales = np.hstack([np.empty((2, 0)), *(self.units[atom] for atom in atoms)])
-        return RivalPath(
-            self.pool.features(atoms),
-            self.intercept,
-            centers,
-            scales,
-            tuple(steps),
-            stop_reason,
-            tuple(names),
-            self.pool.n_atoms_,
-        )
+    def warning(self) -> str:
+        """Return what to warn of, if anything."""
+        if not self.late:
+            return self.trouble
+        what, advice = self.late[-1]
+        others = f" So did {len(self.late) - 1} others." if self.late[1:] else ""
+        return f"{what}{others} {advice} {self.trouble}".rstrip()
 
 
 class Rival(Predictor):
@@ -238,8 +211,19 @@ class Rival(Predictor):
         done: list[RivalStep] = []
 
         def fitted(stop_reason: str) -> dict[str, Any]:
-            path = engine.path(done, stop_reason, names)
-            return fitted_attributes(checked, classes, path, path.steps[-1])
+            atoms = list(dict.fromkeys(atom for step in done for atom in step.atoms))
+            centers, scales = np.hstack([np.empty((2, 0)), *(engine.units[a] for a in atoms)])
+            path = RivalPath(
+                pool.features(atoms),
+                self.fit_intercept,
+                centers,
+                scales,
+                tuple(done),
+                stop_reason,
+                tuple(names),
+                pool.n_atoms_,
+            )
+            return fitted_attributes(checked, classes, path, done[-1])
 
         with progress_bars(bool(self.verbose)):
             with single_threaded_blas:  # whose sums depend on its threads
@@ -256,17 +240,19 @@ class Rival(Predictor):
                 if len(done) > 1:  # more than the intercept
                     self._set_fitted(fitted(StopReason.INTERRUPTED))
                 raise
-        if engine.trouble is not None:
-            warnings.warn(engine.trouble, ConvergenceWarning, stacklevel=3)
+        if warning := engine.warning():
+            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
         self._set_fitted(fitted(engine.stop_reason))
         return self
 
 
-def ended_late(refit: str, late: Sequence[Status]) -> str:
-    """Return a sentence on the last of some refits that ended above their tolerance."""
-    last = late[-1]
-    others = f" So did {len(late) - 1} others." if late[1:] else ""
-    return (
-        f"{refit} ended with a gradient of {last.gradient:.2g} where {last.tolerance:.2g} was "
-        f"asked for.{others} {last.advice}"
-    )
+def of_blocks(rows: Rows, part: Callable[..., Any], *items: Iterable[Any]) -> list[Any]:
+    """Return ``part(block, *items)`` for each block of the rows and its items, on all threads."""
+    blocks = zip(rows.shard.blocks, *items, strict=True)
+    return list(rows.shard.map(lambda each: part(*each), blocks))
+
+
+def late_refit(refit: str, status: Status) -> tuple[str, str]:
+    """Return what to say of a refit that ended above its tolerance, and what to change."""
+    asked = f"where {status.tolerance:.2g} was asked for."
+    return f"{refit} ended with a gradient of {status.gradient:.2g} {asked}", status.advice

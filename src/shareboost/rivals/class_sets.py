@@ -16,9 +16,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, combinations, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +27,9 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 # A side of a stump counts for at least this share of the set's weight: the sums of a lighter
-# one may be rounding, and it gains no more than 4 times its share.
-LIGHTEST_SIDE = 1e-9
-# The least that any side counts for; its square is still a number.
-LIGHTEST = 1e-40
+# one may be rounding, and it gains no more than 4 times its share. And at least for a weight
+# whose square is still a number.
+LIGHTEST_SIDE, LIGHTEST = 1e-9, 1e-40
 # Gains that differ by less than this share of all weight are tied. Sums in float64 are good to
 # 1e-12 of it and better.
 ROUNDING = 1e-9
@@ -50,8 +48,10 @@ class Part(NamedTuple):
     signed: Matrix  # (k, atoms), of w z
 
 
-@dataclass(frozen=True)
-class Sums:
+SetPart = tuple[Part, slice, Matrix]
+
+
+class Sums(NamedTuple):
     """All that a search needs of the examples."""
 
     weight: Vector  # (k,), of all examples
@@ -112,11 +112,11 @@ def best_shared(sums: Sums, search: str) -> Shared:
     """
     met = SEARCHES[search](sums)
     gains = np.array([class_set.gain for class_set in met])
-    contenders = [met[place].classes for place in sums.tied(gains)]
+    tied = [met[place].classes for place in sums.tied(gains)]
     least = float(gains.max()) - sums.slack
-    atoms = [_first_atom(sums, classes, least) for classes in contenders]
+    atoms = [_first_atom(sums, classes, least) for classes in tied]
     first = int(np.argmin(atoms))
-    return Shared(atoms[first], tuple(sorted(contenders[first])))
+    return Shared(atoms[first], tuple(sorted(tied[first])))
 
 
 def _first_atom(sums: Sums, classes: tuple[int, ...], least: float) -> int:
@@ -127,10 +127,8 @@ def _first_atom(sums: Sums, classes: tuple[int, ...], least: float) -> int:
     total, mean, floor, constant = (float(numbers[0]) for numbers in totals)
     split = ((least + constant) / total if total > 0.0 else 0.0) - mean**2  # of that gain
     for part in sums.parts:
-        weight, signed = np.zeros((2, part.weight.shape[1]))
-        for c in classes:  # in the order of the search: the same sums to the last bit
-            weight += part.weight[c]
-            signed += part.signed[c]
+        # In the order of the search: the same sums to the last bit.
+        weight, signed = (sum(numbers[c] for c in classes) for numbers in part[1:])
         place = first_above(weight, signed, total, mean, floor, split)
         if place >= 0:
             return part.start + place
@@ -141,46 +139,34 @@ def exhaustive(sums: Sums) -> list[ClassSet]:
     """Return all sets of at least one class, those of fewer classes first."""
     from ..kernels.rivals import best_of_every_set
 
-    k = sums.weight.size
-    members, order = _all_sets(k)
+    members, sets = _all_sets(sums.weight.size)
     totals = sums.sets(members)
 
     def best(part: Part) -> Vector:
-        out = np.empty(1 << k)
+        out = np.empty(len(members))
         best_of_every_set(part.weight, part.signed, *totals[:3], out)
         return out
 
     gains = totals.gains(np.max(list(sums.map(best, sums.parts)), axis=0)).tolist()
-    return [ClassSet(classes, gains[m]) for m, classes in order]
+    return [ClassSet(classes, gains[m]) for m, classes in sets]
 
 
 @cache
 def _all_sets(k: int) -> tuple[NDArray[np.bool_], list[tuple[int, tuple[int, ...]]]]:
-    """Return the members of all sets, (2^k, k), and in the order of the search their classes.
+    """Return the members of all sets, (2^k, k), and the number and classes of each but the empty.
 
     Class q is in set m where bit q of m is 1. The classes of a set fall: as the kernel adds
     their sums.
     """
     members = ((np.arange(1 << k)[:, None] >> np.arange(k)) & 1).astype(bool)
-    sets = [tuple(np.flatnonzero(row).tolist()) for row in members]
-    order = sorted(range(1, 1 << k), key=lambda m: (len(sets[m]), sets[m]))
-    return members, [(m, sets[m][::-1]) for m in order]
+    sets = [some for size in range(1, k + 1) for some in combinations(range(k), size)]
+    return members, [(sum(1 << q for q in some), some[::-1]) for some in sets]
 
 
 def forward(sums: Sums) -> list[ClassSet]:
     """Return the k sets that grow from none by the class that then gains most, the first of equals.
 
     Of the 2^k sets k (k + 1) / 2 are tried, each with all stumps.
-    """
-    search = _Forward(sums)
-    return [search.grow() for _ in range(sums.weight.size)]
-
-
-SEARCHES = {"forward": forward, "exhaustive": exhaustive}
-
-
-class _Forward:
-    """A set that grows, and bounds on what it could gain with each other class.
 
     ``Z^2 / W`` is convex and homogeneous, so a set with one more class gains at most what the
     set gains and what the class gains alone. Chunks of stumps whose sum of the two is below
@@ -188,73 +174,67 @@ class _Forward:
     search takes a sixth of the time. Two threads would take longer for what is left (27 ms for
     all 26 steps, against 44).
     """
+    from ..kernels.rivals import CHUNK, add_class, best_alone
 
-    def __init__(self, sums: Sums):
-        from ..kernels.rivals import CHUNK, best_alone
+    sizes = [part.weight.shape[1] for part in sums.parts]
+    edges = accumulate((-(-size // CHUNK) for size in sizes), initial=0)
+    # Each part, its chunks among all, and the sums of w and w z of the set for its stumps.
+    parts: list[SetPart] = [
+        (part, slice(*edge), np.zeros((2, size)))
+        for part, edge, size in zip(sums.parts, pairwise(edges), sizes, strict=True)
+    ]
+    every = np.eye(sums.weight.size, dtype=bool)  # class, alone in its set
+    totals = sums.sets(every)
 
-        self.sums = sums
-        self.classes: list[int] = []  # of the set
-        self._members = np.zeros(sums.weight.size, dtype=bool)  # they too
-        self._every = np.eye(sums.weight.size, dtype=bool)  # class, alone in its set
-        sizes = [part.weight.shape[1] for part in sums.parts]
-        edges = accumulate((-(-size // CHUNK) for size in sizes), initial=0)
-        # Each part, its chunks among all, and the sums of w and w z of the set for its stumps.
-        self._parts = [
-            (part, slice(*edge), np.zeros((2, size)))
-            for part, edge, size in zip(sums.parts, pairwise(edges), sizes, strict=True)
-        ]
-        totals = sums.sets(self._every)
+    def best_splits(part: SetPart) -> Matrix:
+        (_, weight, signed), chunks, _ = part
+        best = np.empty((len(weight), chunks.stop - chunks.start))
+        best_alone(weight, signed, *totals[:3], best)
+        return best
 
-        def alone(of_part: tuple[Part, slice, Matrix]) -> Matrix:
-            (_, weight, signed), chunks, _ = of_part
-            best = np.empty((len(weight), chunks.stop - chunks.start))
-            best_alone(weight, signed, *totals[:3], best)
-            return best
-
-        splits = np.hstack(list(sums.map(alone, self._parts)))
-        self._alone = totals.gains(splits.T).T  # (k, chunks)
-        self._gains = np.zeros(self._alone.shape[1])  # (chunks,), of the set
-
-    def grow(self) -> ClassSet:
-        """Add the class that then gains most; return the set."""
-        from ..kernels.rivals import add_class
-
-        others = np.flatnonzero(~self._members)
-        gains = self._gains_with(others) if self.classes else self._alone.max(axis=1)
-        place = self.sums.tied(gains)[0]
+    alone = totals.gains(np.hstack(list(sums.map(best_splits, parts))).T).T  # (k, chunks)
+    of_set = np.zeros(alone.shape[1])  # (chunks,), what the set gains
+    met: list[ClassSet] = []
+    classes: tuple[int, ...] = ()  # of the set, and they as a mask
+    members = np.zeros_like(every[0])
+    while not members.all():
+        others = np.flatnonzero(~members)
+        gains = alone.max(axis=1)
+        if classes:
+            totals = sums.sets(every[others] | members)
+            bounds = of_set + alone[others]  # (others, chunks)
+            wanted = np.broadcast_to(np.arange(of_set.size) == of_set.argmax(), bounds.shape)
+            known = _best_gains(parts, others, totals, wanted).max()
+            wanted = bounds >= known - BOUND_SLACK * sums.weight.sum()
+            gains = _best_gains(parts, others, totals, wanted)
+        place = sums.tied(gains)[0]
         c = int(others[place])
-        self.classes.append(c)
-        self._members[c] = True
-        totals = self.sums.sets(self._members[None])
+        classes, members[c] = (*classes, c), True
+        totals = sums.sets(members[None])
         total, mean, floor = (float(values[0]) for values in totals[:3])
-        for (_, w, s), chunks, (set_w, set_s) in self._parts:
-            add_class(w[c], s[c], total, mean, floor, set_w, set_s, self._gains[chunks])
-        self._gains = totals.gains(self._gains)
-        return ClassSet(tuple(self.classes), float(gains[place]))
+        for (_, w, s), chunks, (set_w, set_s) in parts:
+            add_class(w[c], s[c], total, mean, floor, set_w, set_s, of_set[chunks])
+        of_set = totals.gains(of_set)
+        met.append(ClassSet(classes, float(gains[place])))
+    return met
 
-    def _gains_with(self, others: NDArray[np.intp]) -> Vector:
-        """Return the gains of the set with one more class; too low ones where they are not best."""
-        totals = self.sums.sets(self._every[others] | self._members)
-        bounds = self._gains + self._alone[others]  # (others, chunks)
-        wanted = np.zeros_like(bounds, dtype=bool)
-        wanted[:, self._gains.argmax()] = True
-        known = self._look(others, totals, wanted).max()
-        wanted = bounds >= known - BOUND_SLACK * self.sums.weight.sum()
-        return self._look(others, totals, wanted)
 
-    def _look(
-        self, others: NDArray[np.intp], totals: SetTotals, wanted: NDArray[np.bool_]
-    ) -> Vector:
-        """Return the best gain of the wanted chunks, (others, chunks), for each class."""
-        from ..kernels.rivals import best_with_each
+SEARCHES = {"forward": forward, "exhaustive": exhaustive}
 
-        best, out = np.zeros((2, others.size))
-        for (_, w, s), chunks, (set_w, set_s) in self._parts:
-            here = np.ascontiguousarray(wanted[:, chunks])
-            if here.any():
-                best_with_each(w, s, set_w, set_s, others, *totals[:3], here, out)
-                np.maximum(best, out, out=best)
-        return totals.gains(best)
+
+def _best_gains(
+    parts: list[SetPart], others: NDArray[np.intp], totals: SetTotals, wanted: NDArray[np.bool_]
+) -> Vector:
+    """Return the best gain of the set with each other class in the wanted chunks."""
+    from ..kernels.rivals import best_with_each
+
+    best, out = np.zeros((2, others.size))
+    for (_, w, s), chunks, (set_w, set_s) in parts:
+        here = np.ascontiguousarray(wanted[:, chunks])  # (others, chunks)
+        if here.any():
+            best_with_each(w, s, set_w, set_s, others, *totals[:3], here, out)
+            np.maximum(best, out, out=best)
+    return totals.gains(best)
 
 
 def ratio(numbers: Vector, weight: Vector) -> Vector:

@@ -15,9 +15,9 @@ from ..losses import Labels
 from ..path import StopReason
 from ..pools.base import Pool
 from ..pools.stumps import Stumps
-from ..rows import ByAtom, Rows, Totals
+from ..rows import Block, ByAtom, Rows, Totals
 from ..shard import RESIDUAL
-from .base import Engine, Matrix, Rival, RivalStep, Vector
+from .base import Engine, Matrix, Rival, RivalStep, Vector, of_blocks
 from .class_sets import MOST_CLASSES_EXHAUSTIVE, SEARCHES, Part, Shared, Sums, best_shared, ratio
 
 # Weights below this, the largest being 1, have no say in any sum.
@@ -39,38 +39,33 @@ class Margins:
     They are kept as logarithms, and taken over the largest of them, so that none overflows.
     """
 
-    def __init__(self, rows: Rows, weight: Vector):
+    def __init__(self, rows: Rows):
         self.rows = rows
         self.n_classes = rows.n_classes // 2
-        self._total_weight = float(weight.sum())
-        edges = np.cumsum([block.y.size for block in rows.shard.blocks])[:-1]
-        shares = np.split(np.log(weight), edges)
         # Of each block, (k, n).
-        self._logs = [np.tile(share, (self.n_classes, 1)) for share in shares]
-        self._weights = [np.empty_like(logs) for logs in self._logs]
+        self._logs = of_blocks(rows, lambda b: np.tile(np.log(b.weight), (self.n_classes, 1)))
         self._weigh()
 
     @property
     def loss(self) -> float:
         """The average over examples, by weight, and classes of ``exp(-z H)``."""
         total = float(np.exp(self._largest) * self.weight.sum())
-        return total / (self.n_classes * self._total_weight)
+        return total / (self.n_classes * self.rows.total_weight)
 
     def _weigh(self) -> None:
         """Take the weights from their logarithms, and their sums over all examples."""
         self._largest = max(float(logs.max()) for logs in self._logs)
 
-        def weigh(i: int) -> Matrix:
-            weights, block = self._weights[i], self.rows.shard.blocks[i]
-            with np.errstate(under="ignore"):
-                np.exp(self._logs[i] - self._largest, out=weights)
+        @np.errstate(under="ignore")
+        def weigh(block: Block, logs: Matrix) -> tuple[Matrix, Matrix]:
+            weights = np.exp(logs - self._largest)
             weights[weights < NEGLIGIBLE] = 0.0
             both = np.concatenate([weights, _times_signs(weights, block.y)])
             block.prepared = self.rows.pool.prepare(both)
-            return both.sum(axis=1).reshape(2, -1)
+            return weights, both.sum(axis=1).reshape(2, -1)
 
-        sums = self.rows.shard.map(weigh, range(len(self._logs)))
-        self.weight, self.signed = np.sum(list(sums), axis=0)  # (k,) each
+        self._weights, sums = zip(*of_blocks(self.rows, weigh, self._logs), strict=True)
+        self.weight, self.signed = np.sum(sums, axis=0)  # (k,) each
 
     def sums(self) -> Sums:
         """Return the sums of all stumps: the one pass over all columns of a round."""
@@ -89,15 +84,14 @@ class Margins:
         Half of J, the weighted squared error, is the loss after the round to second order,
         up to a constant: what J falls by, of all weight, is twice what the loss falls by.
         """
-        blocks = self.rows.shard.blocks
+        pool = self.rows.pool
 
-        def by_side(i: int) -> tuple[Matrix, Matrix]:
-            passing = self.rows.pool.columns(blocks[i].data, shared.atom)[0].astype(np.float64)
+        def by_side(block: Block, weights: Matrix) -> tuple[Matrix, Matrix]:
+            passing = pool.columns(block.data, shared.atom)[0].astype(np.float64)
             sides = np.stack([passing, 1.0 - passing], axis=1)  # below and above the threshold
-            weights = self._weights[i]
-            return weights @ sides, _times_signs(weights, blocks[i].y) @ sides
+            return weights @ sides, _times_signs(weights, block.y) @ sides
 
-        weight, signed = np.sum(list(self.rows.shard.map(by_side, range(len(blocks)))), axis=0)
+        weight, signed = np.sum(of_blocks(self.rows, by_side, self._weights), axis=0)
         some = list(shared.classes)
         w, s = weight[some].sum(axis=0), signed[some].sum(axis=0)  # (2,)
         b, a = ratio(s, w)
@@ -110,14 +104,13 @@ class Margins:
 
     def add(self, fit: Fit) -> None:
         """Add to the scores what a round has fit, and weigh anew."""
-        blocks = self.rows.shard.blocks
 
-        def add(i: int) -> None:
-            passing = self.rows.pool.columns(blocks[i].data, fit.shared.atom)
+        def add(block: Block, logs: Matrix) -> None:
+            passing = self.rows.pool.columns(block.data, fit.shared.atom)
             added = fit.constants[:, None] + fit.slopes[:, None] * passing
-            self._logs[i] -= _times_signs(added, blocks[i].y)
+            logs -= _times_signs(added, block.y)
 
-        list(self.rows.shard.map(add, range(len(blocks))))
+        of_blocks(self.rows, add, self._logs)
         self._weigh()
 
 
@@ -171,7 +164,7 @@ class GentleBoost(Engine):
             return
         X, y, weight, *_ = self.sample
         with Rows(X, y, weight, self.pool.widen(), 2 * k, intercept=False) as rows:
-            margins = Margins(rows, weight)
+            margins = Margins(rows)
             for _ in range(self.rival.max_iter):
                 fit = margins.fit(best_shared(margins.sums(), self.rival.search))
                 atom = fit.shared.atom
@@ -201,13 +194,12 @@ class JointBoostClassifier(Rival):
     Parameters
     ----------
     n_features : int, default=100
-        How many different stumps the classifier may use at most. A stump may be chosen again,
-        by other classes perhaps, which counts as no further one.
+        How many different stumps the classifier may use at most. A stump that is chosen again,
+        by other classes perhaps, counts once.
     search : {"forward", "exhaustive"}, default="forward"
-        How the set of classes is found that shares a round's stump. ``"forward"`` is the
-        best-first heuristic of [1]_: a set grows from none to all classes, each time by the class
-        for which J is then lowest over all stumps, and the best of these sets is taken.
-        ``"exhaustive"`` tries all sets, for up to 12 classes.
+        How the set of classes is found. ``"forward"`` is the best-first heuristic of [1]_: a set
+        grows from none to all classes, each time by the class for which J is then lowest, and the
+        best of these sets is taken. ``"exhaustive"`` tries all sets, for up to 12 classes.
     max_bins : int or None, default=256
         The most bins that a column is cut into, as in ``shareboost.pools.Stumps``.
     max_iter : int, default=1000
@@ -215,7 +207,7 @@ class JointBoostClassifier(Rival):
     tol : float, default=1e-6
         The rounds stop once the best of them would lower the loss by no more than this, to
         second order. The loss is 1 at the start, and bounds the share of pairs of an example
-        and a class whose score has the wrong sign. 0 runs on until nothing at all is gained.
+        and a class whose score has the wrong sign.
     class_weight, verbose
         As in ``ShareBoostClassifier``.
 
@@ -242,14 +234,12 @@ class JointBoostClassifier(Rival):
     -----
     NaN in X is allowed and lies above all thresholds.
 
-    For k classes and B thresholds, a round makes one pass over the data and then compares sets:
-    ``B k (k + 1) / 2`` sums of the forward search, ``B 2^k`` of the exhaustive one. The sums take
+    For k classes and B thresholds, a round makes one pass over the data, and the forward search
+    then takes ``B k (k + 1) / 2`` sums, the exhaustive one ``B 2^k``. The sums of the classes take
     ``16 k B`` bytes, and each example 32 bytes per class.
 
-    Rounds never raise the loss: it falls by 0.56 times the round's gain at least, as every h
-    is a least-squares fit to signs and so within -1 and 1. Among rounds that are tied, whose J
-    differ by less than 1e-9 of that of h = 0, the lowest stump is taken, and of its sets the
-    one that the search met first; the exhaustive search meets smaller sets first.
+    The loss falls by 0.56 times a round's gain at least. Rounds whose J differ by less than 1e-9 of
+    that of h = 0 are tied: the lowest stump is taken, and the set that was met first.
 
     The exponential loss is least where ``H = log(p / (1 - p)) / 2``, p being the probability
     of the class against all others. So ``predict_proba`` gives the sigmoids of ``2 H``, over

@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..classifier import ShareBoostClassifier
@@ -17,9 +17,9 @@ from ..path import StopReason
 from ..penalties import Frobenius
 from ..pools.base import Pool
 from ..rows import Rows
-from ..solvers import Refit, Status
+from ..solvers import Refit
 from .active_atoms import ActiveAtoms, Minimum
-from .base import Engine, Matrix, Rival, RivalStep, Vector, ended_late
+from .base import Engine, Matrix, Rival, RivalStep, Vector, late_refit
 from .proximal import NORMS
 
 # Every alpha takes passes over all atoms, and numbers for each of them.
@@ -41,79 +41,70 @@ class NormPath(Engine):
 
     rival: MixedNormClassifier
 
-    def __init__(self, rival: MixedNormClassifier, *run: Any):
-        super().__init__(rival, *run)
+    def __init__(self, *run: Any):
+        super().__init__(*run)
         if self.pool.n_atoms_ >= MOST_ATOMS:
             raise ValueError(
                 f"pool has {self.pool.n_atoms_} features here: MixedNormClassifier takes fewer "
                 f"than {MOST_ATOMS}. ShareBoostClassifier takes any number."
             )
-        self.pool = self.pool.widen()
-        self._given = rival._alphas()
-        self.n_steps = self._given if isinstance(self._given, int) else 1 + self._given.size
-        most = rival.n_features if rival.alpha is None else None
-        self._most: float = np.inf if most is None else most
-        self._most_used = 0
-        self._late: list[Minimum] = []
-        self._late_refits: list[Status] = []
+        self.pool.widen()
+        self.n_steps = 1 + self.rival._alphas(1.0).size
+        limit = self.rival.n_features if self.rival.alpha is None else None
+        self._most = np.inf if limit is None else limit
         self._refitted: tuple[Matrix, float] | None = None  # the last weights and their loss
 
     def steps(self) -> Iterator[RivalStep]:
         """Yield the intercept alone, for the least alpha that needs no feature, then the path."""
         clf, loss = self.rival, LogisticLoss(self.rival.margin)
-        with Rows(*self.sample[:3], self.pool, self.n_classes, self.intercept) as rows:
+        with Rows(*self.sample[:3], self.pool, self.n_classes, clf.fit_intercept) as rows:
             self._started = perf_counter()
             problem = ActiveAtoms(rows, loss, NORMS[clf.norm], clf.tol, clf.max_iter)
-            self._problem, self.units = problem, problem.held.units
+            self._problem, self.units = problem, problem.units
             refit_alpha = max(clf.refit_alpha, LEAST_REFIT_ALPHA)
             self._refit = Refit(loss, Frobenius(), refit_alpha, "lbfgs", clf.max_iter)
             self._refit_rows = rows.fork()
             minimum = problem.without_atoms()
             yield self._step(minimum)
-            self.stop_reason = StopReason.LAST_ALPHA if minimum.alpha > 0 else StopReason.EXHAUSTED
-            for alpha in self._alphas(minimum.alpha).tolist():
+            varies = minimum.alpha > 0.0  # some atom
+            self.stop_reason = StopReason.LAST_ALPHA if varies else StopReason.EXHAUSTED
+            for alpha in clf._alphas(minimum.alpha).tolist() if varies else []:
                 following = problem.at(alpha, minimum)
                 if following.atoms.size > self._most:
                     self.stop_reason = StopReason.N_FEATURES
-                    yield from map(self._step, self._between(minimum, following))
                     break
                 minimum = following
                 yield self._step(minimum)
-            self._tell_trouble()
-
-    def _alphas(self, first: float) -> Vector:
-        """Return the weights of the norm that follow the first, that of no feature."""
-        if first == 0.0:  # no atom varies
-            return np.empty(0)
-        if isinstance(self._given, int):
-            return first * np.geomspace(1.0, self.rival.path_ratio, self._given)[1:]
-        return self._given
-
-    def _between(self, enough: Minimum, more: Minimum) -> Iterator[Minimum]:
-        """Yield minima that come nearer to as many features as allowed, between two others."""
-        if not isinstance(self._given, int):
-            return
-        for _ in range(BISECTIONS):
-            if enough.atoms.size == self._most:
-                return
-            middle = self._problem.at(float(np.sqrt(enough.alpha * more.alpha)), enough)
-            if middle.atoms.size > self._most:
-                more = middle
-            else:
-                enough = middle
-                yield enough
+            between = self.stop_reason is StopReason.N_FEATURES and not np.ndim(clf.path)
+            for _ in range(BISECTIONS if between else 0):
+                if minimum.atoms.size == self._most:
+                    break
+                middle = problem.at(float(np.sqrt(minimum.alpha * following.alpha)), minimum)
+                if middle.atoms.size > self._most:
+                    following = middle
+                else:
+                    minimum = middle
+                    yield self._step(minimum)
+            if self.stop_reason is StopReason.N_FEATURES and not minimum.atoms.size:
+                self.trouble = (
+                    "The first minimum that uses any features uses more than "
+                    f"n_features={clf.n_features}: the classifier uses none. Give larger alphas, "
+                    "or allow more features."
+                )
 
     def _step(self, minimum: Minimum) -> RivalStep:
         """Return the step of a minimum, its weights refit where asked for."""
-        self._most_used = max(self._most_used, minimum.atoms.size)
-        if not minimum.violation <= self._problem.tol:
-            self._late.append(minimum)
+        clf, tol, missed = self.rival, self._problem.tol, minimum.violation
         atoms, W, loss = tuple(minimum.atoms.tolist()), minimum.weights.T, minimum.loss
         iterations = minimum.iterations
-        if self.rival.refit:
+        if clf.refit:
             W, loss, more = self._debias(minimum)
             atoms, iterations = self._refit_rows.atoms, iterations + more
-        details = {"alpha": minimum.alpha, "norm": minimum.size, "violation": minimum.violation}
+        if not missed <= tol:
+            what = f"The minimum for alpha={minimum.alpha:.3g} misses its conditions by"
+            advice = f"Raise max_iter={clf.max_iter} or tol, or end the path at a larger alpha."
+            self.late.append((f"{what} {missed:.2g}, where {tol:.2g} was asked for.", advice))
+        details = {"alpha": minimum.alpha, "norm": minimum.size, "violation": missed}
         seconds = perf_counter() - self._started
         return RivalStep(atoms, W, loss, seconds, iterations, details)
 
@@ -123,51 +114,30 @@ class NormPath(Engine):
         They are sought from the minimum's, in the order of the rows' atoms; the same atoms as
         those before have the same ones again.
         """
-        rows, first, atoms = self._refit_rows, int(self.intercept), minimum.atoms.tolist()
+        rows, first, atoms = self._refit_rows, int(self.rival.fit_intercept), minimum.atoms.tolist()
         if self._refitted is not None and set(atoms) == set(rows.atoms):
             return *self._refitted, 0
         for atom in set(rows.atoms) - set(atoms):
             rows.remove(rows.atoms.index(atom))
         for atom in [atom for atom in atoms if atom not in rows.atoms]:
             rows.append(atom)
-        edges = first + self._problem.held.starts(atoms)
+        edges = first + self._problem.starts(atoms)
         weights = dict(zip(atoms, np.split(minimum.weights, edges)[1:], strict=True))
         start = [minimum.weights[:first], *(weights[atom] for atom in rows.atoms)]
         W, status = self._refit(rows, np.concatenate(start).T, REFIT_TOL)
         if not status.converged:
-            self._late_refits.append(status)
+            self.late.append(late_refit("A refit without the norm", status))
         self._refitted = W, status.loss
         return W, status.loss, status.iterations
-
-    def _tell_trouble(self) -> None:
-        """Tell what of the path is not as it was asked for, and what to change."""
-        clf, told = self.rival, []
-        if self._late:
-            late = self._late[-1]
-            others = f" So did {len(self._late) - 1} others." if self._late[1:] else ""
-            told.append(
-                f"The minimum for alpha={late.alpha:.3g} misses its conditions by "
-                f"{late.violation:.2g}, where {self._problem.tol:.2g} was asked for.{others} Raise "
-                f"max_iter={clf.max_iter} or tol, or end the path at a larger alpha."
-            )
-        if self.stop_reason is StopReason.N_FEATURES and not self._most_used:
-            told.append(
-                "The first minimum that uses any features uses more than "
-                f"n_features={clf.n_features}: the classifier uses none. Give larger alphas, or "
-                "allow more features."
-            )
-        if self._late_refits:
-            told.append(ended_late("A refit without the norm", self._late_refits))
-        self.trouble = " ".join(told) or None
 
 
 class MixedNormClassifier(Rival):
     r"""A linear classifier whose weights have a small mixed norm, and so few columns.
 
     It minimises ``L(W) + alpha * sum over features j of norm(W_j)``, with L the average of
-    ShareBoost's loss and ``W_j`` the weights of a feature for all classes: eq. (5) of the paper.
-    That is the convex neighbour of what ShareBoost does greedily. One fit gives the minima for
-    a whole path of falling alphas; the smaller alpha, the more features have weights.
+    ShareBoost's loss and ``W_j`` the weights of a feature for all classes: eq. (5) of the paper,
+    the convex neighbour of what ShareBoost does greedily. One fit gives the minima for a whole
+    path of falling alphas; the smaller alpha, the more features have weights.
 
     Parameters
     ----------
@@ -181,15 +151,14 @@ class MixedNormClassifier(Rival):
     alpha : float or None, default=None
         The weight of the norm, without any ``path`` or ``n_features``. None: a path.
     path : int or array-like, default=50
-        Values of alpha: how many, evenly spaced on a logarithmic scale from the least for
-        which no feature is needed; or the values themselves. The classifier is the minimiser
-        for the smallest.
+        Values of alpha: how many, evenly spaced on a logarithmic scale from the least that needs no
+        feature; or the values themselves. The classifier is the minimiser for the smallest.
     path_ratio : float, default=0.01
         The smallest alpha of the path over the largest, where ``path`` is a number.
     n_features : int or None, default=None
         Where the path ends: before the first minimiser that uses more features. Where ``path``
-        is a number, up to 10 more alphas are then tried between the last two, to come nearer
-        to as many as are allowed. Where the smallest alpha needs fewer, lower ``path_ratio``.
+        is a number, up to 10 alphas between the last two are then tried, to come nearer to as many
+        as are allowed. Where the smallest alpha needs fewer, lower ``path_ratio``.
     refit : bool, default=False
         Whether the weights of the features that a minimiser uses are fit again without the
         norm, which also shrinks weights that it does not remove.
@@ -219,10 +188,9 @@ class MixedNormClassifier(Rival):
 
     Notes
     -----
-    The method is that of accelerated proximal gradients with restart, in float64.
-    Where the pool has divisors (``Union`` with ``costs``, ``Groups`` with ``score="mean"``),
-    the norm of a feature counts so many times. The weights of a group, or of a piece, have
-    one norm together.
+    Minima are found by accelerated proximal gradients with restart, in float64. Where the pool has
+    divisors (``Union`` with ``costs``, ``Groups`` with ``score="mean"``), the norm of a feature
+    counts so many times. The weights of a group, or of a piece, have one norm together.
 
     References
     ----------
@@ -287,19 +255,17 @@ class MixedNormClassifier(Rival):
         self.class_weight = class_weight
         self.verbose = verbose
 
-    def _alphas(self) -> NDArray[np.float64] | int:
-        """Return the weights of the norm, falling, or how many of them."""
+    def _alphas(self, first: float) -> Vector:
+        """Return the weights of the norm, falling, after the first, that of no feature."""
         if self.alpha is not None:
             return np.array([self.alpha], dtype=np.float64)
         if isinstance(self.path, (int, np.integer)):
-            return int(self.path)
-        try:
-            alphas = np.asarray(self.path, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"path={self.path!r} is not valid: {error}.") from None
-        if alphas.ndim != 1 or not alphas.size or not (np.isfinite(alphas) & (alphas > 0)).all():
+            return first * np.geomspace(1.0, self.path_ratio, self.path)[1:]
+        alphas = np.asarray(self.path)
+        numbers = alphas.ndim == 1 and alphas.size and alphas.dtype.kind in "iuf"
+        if not numbers or not (np.isfinite(alphas) & (alphas > 0)).all():
             raise ValueError(
                 f"path={self.path!r} is not valid: it takes the number of alphas, at least 2, or a "
                 "list of them, finite and above 0."
             )
-        return np.unique(alphas)[::-1]
+        return np.unique(alphas.astype(np.float64))[::-1]

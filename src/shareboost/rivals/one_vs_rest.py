@@ -13,17 +13,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ..algorithm import Run, Stopping
 from ..classifier import ShareBoostClassifier
 from ..losses import BinaryLogisticLoss, Labels
-from ..path import Round, StopReason
+from ..path import StopReason
 from ..penalties import PENALTIES, Penalty
 from ..pools.base import Pool, rounding_of
 from ..rows import Rows
 from ..selection.pricing import Pricing
 from ..selection.rules import Choice, Selector, tied_with_best
 from ..solvers import Refit
-from .base import Engine, Matrix, Rival, RivalStep, ended_late
-
-# Whose turn it is: that of the class with the best feature, or of one class after the other.
-SPENDS = ("largest", "in_turn")
+from .base import Engine, Matrix, Rival, RivalStep, late_refit
 
 # Parameters that mean for one class what they mean in ShareBoost for all.
 SHARED = (
@@ -40,31 +37,21 @@ class OneClass:
         self.rounds = [run.start()]  # and every further refit
         self.next: Choice | StopReason = StopReason.NO_GAIN  # until it has looked
 
-    @property
-    def last(self) -> Round:
-        """The last round."""
-        return self.rounds[-1]
-
-    @property
-    def score(self) -> float:
-        """Of what it would add; -inf where there is nothing."""
-        return self.next.score if isinstance(self.next, Choice) else -np.inf
-
     def look(self) -> None:
         """Choose what to add next."""
-        self.next, last = self.run.choose(self.last)
-        if last is not self.last:
+        self.next, last = self.run.choose(self.rounds[-1])
+        if last is not self.rounds[-1]:
             self.rounds.append(last)
 
     def add(self, choice: Choice) -> None:
         """Add an atom, refit the weights and look again."""
-        self.rounds.append(self.run.round_after(self.last, choice))
+        self.rounds.append(self.run.round_after(self.rounds[-1], choice))
         self.look()
 
     def finish(self) -> None:
         """Refit the weights as those of a last round."""
-        if self.last.atoms:  # the start is refit so far already
-            self.rounds.append(self.run.finished(self.last)[1])
+        if self.rounds[-1].atoms:  # the start is refit so far already
+            self.rounds.append(self.run.finished(self.rounds[-1])[1])
 
 
 class OvrPath(Engine):
@@ -84,51 +71,48 @@ class OvrPath(Engine):
         refit = Refit(loss, penalty, clf.alpha, clf.solver, clf.max_iter)
         stopping = Stopping(clf.n_features, clf.tol, clf.refit_tol)
         pricing = Pricing(np.ones(self.pool.n_atoms_))
-
-        def one_class(rows: Rows) -> OneClass:
-            selector = Selector(rows, pricing, clf.rule, clf.shortlist)
-            return OneClass(Run(rows, refit, stopping, selector))
-
-        labels = ((y == q).astype(np.intp) for q in range(self.n_classes))
-        with Rows(X, next(labels), weight, self.pool, 1, self.intercept) as first:
+        labels = [(y == q).astype(np.intp) for q in range(self.n_classes)]
+        with Rows(X, labels[0], weight, self.pool, 1, clf.fit_intercept) as first:
             self._started, self._counted = perf_counter(), 0
-            rows = [first, *(relabelled(first, of_class) for of_class in labels)]
-            self._classes = [one_class(of_class) for of_class in rows]
-            step = self._step(-1, -1, np.nan)
+            rows = [first, *(relabelled(first, of_class) for of_class in labels[1:])]
+            selectors = [Selector(each, pricing, clf.rule, clf.shortlist) for each in rows]
+            runs = zip(rows, selectors, strict=True)
+            self._classes = [OneClass(Run(each, refit, stopping, by)) for each, by in runs]
+            step = self._step({"class": -1, "atom": -1, "score": np.nan})
             yield step
             for one in self._classes:
                 one.look()
-            turn = self._turn(step)
+            turn = self._turn(-1)
             while turn is not None:
                 q, choice = turn
                 self._classes[q].add(choice)
                 chosen = rows[q].chosen[-1]
                 self.units.setdefault(choice.atom, (chosen.centers, chosen.scales))
-                step = self._step(q, choice.atom, choice.score)
-                turn = self._turn(step)
-                yield from [step] if turn is not None else self._finish(step)
-            all_rounds = [(q, each) for q, one in enumerate(self._classes) for each in one.rounds]
-            late = [(q, each) for q, each in all_rounds if not each.status.converged]
-            if late:
-                q, last = late[-1]
-                which = f"class {q}, by its place in classes_, with {len(last.atoms)} features"
-                self.trouble = ended_late(
-                    f"The refit of {which}", [each.status for _, each in late]
-                )
+                step = self._step({"class": q, "atom": choice.atom, "score": choice.score})
+                turn = self._turn(q)
+                if turn is not None:
+                    yield step
+            if self.units:
+                yield from self._finish(step)
+            for q, one in enumerate(self._classes):
+                for last in (each for each in one.rounds if not each.status.converged):
+                    which = f"class {q}, by its place in classes_, with {len(last.atoms)} features"
+                    self.late.append(late_refit(f"The refit of {which}", last.status))
 
-    def _turn(self, step: RivalStep) -> tuple[int, Choice] | None:
-        """Return which class adds what after the step; None, and say why, where it is the last."""
-        scores = np.array([one.score for one in self._classes])
+    def _turn(self, last: int) -> tuple[int, Choice] | None:
+        """Return which class adds what after the last one; None, and say why, where none does."""
+        choices = [one.next for one in self._classes]
+        scores = np.array([c.score if isinstance(c, Choice) else -np.inf for c in choices])
         if np.isneginf(scores).all():
-            gainless = any(one.next is StopReason.NO_GAIN for one in self._classes)
+            gainless = StopReason.NO_GAIN in choices
             self.stop_reason = StopReason.NO_GAIN if gainless else StopReason.EXHAUSTED
             return None
         if self.rival.spend == "largest":
             q = int(tied_with_best(scores, rounding_of(self.pool))[0])
         else:
-            after = np.roll(np.arange(self.n_classes), -1 - step.details["class"])
+            after = np.roll(np.arange(self.n_classes), -1 - last)
             q = int(after[scores[after] > -np.inf][0])
-        choice = self._classes[q].next
+        choice = choices[q]
         assert isinstance(choice, Choice)
         if len(self.units) >= self.rival.n_features and choice.atom not in self.units:
             self.stop_reason = StopReason.N_FEATURES
@@ -144,28 +128,25 @@ class OvrPath(Engine):
             yield step
             raise
         self._counted -= step.iterations
-        yield self._step(*step.details.values())
+        yield self._step(step.details)
 
-    def _step(self, class_: int, atom: int, score: float) -> RivalStep:
-        """Return the step in which a class, -1 for none, has added an atom."""
-        rounds = [round_ for one in self._classes for round_ in one.rounds]
-        iterations = sum(round_.status.iterations for round_ in rounds)
+    def _step(self, details: dict[str, Any]) -> RivalStep:
+        """Return the step after the last rounds of all classes."""
+        iterations = sum(each.status.iterations for one in self._classes for each in one.rounds)
         before, self._counted = self._counted, iterations
-        loss = float(np.mean([one.last.loss for one in self._classes]))
-        seconds = perf_counter() - self._started
-        details = {"class": class_, "atom": atom, "score": score}
-        atoms = tuple(self.units)
+        loss = float(np.mean([one.rounds[-1].loss for one in self._classes]))
+        seconds, atoms = perf_counter() - self._started, tuple(self.units)
         return RivalStep(atoms, self._weights(), loss, seconds, iterations - before, details)
 
     def _weights(self) -> Matrix:
         """Return the weights of all classes, zero where one has no use for an atom."""
-        first = int(self.intercept)
+        first = int(self.rival.fit_intercept)
         edges = np.cumsum([first, *(scales.size for _, scales in self.units.values())])
         columns = dict(zip(self.units, map(np.arange, edges[:-1], edges[1:]), strict=True))
         W = np.zeros((self.n_classes, edges[-1]))
         for row, one in zip(W, self._classes, strict=True):
-            used = [np.arange(first), *(columns[atom] for atom in one.last.atoms)]
-            row[np.concatenate(used)] = one.last.W[0]
+            last = one.rounds[-1]
+            row[np.concatenate([np.arange(first), *(columns[a] for a in last.atoms)])] = last.W[0]
         return W
 
 
@@ -182,10 +163,8 @@ class OneVsRestGreedyClassifier(Rival):
     """A classifier of one greedy binary classifier per class, each with features of its own.
 
     Every class against the rest is a binary problem, whose logistic loss is minimised by the
-    algorithm of ``ShareBoostClassifier``. What the classifier uses is the union over classes,
-    and that grows with the number of classes: what sharing is measured against in section 7.1
-    of Shalev-Shwartz, Wexler and Shashua, "ShareBoost: Efficient Multiclass Learning with
-    Feature Sharing", 2011.
+    algorithm of ``ShareBoostClassifier``. What the classifier uses is the union over classes, which
+    grows with their number: what sharing is measured against in section 7.1 of the paper.
 
     Parameters
     ----------
@@ -211,10 +190,10 @@ class OneVsRestGreedyClassifier(Rival):
         As in ``ShareBoostClassifier``, for the features that any class uses, in the order of
         their first use. The weight is zero where a class does not use a feature.
     path_ : RivalPath
-        Every step: ``n_features``, ``losses`` (the mean over classes of their average binary
-        losses), ``seconds``, ``at(t)``, ``stop_reason``, and ``to_frame()``, which also tells
-        the index of the ``class`` that added an ``atom``, and its ``score``. The first step
-        is that of the intercepts alone, with -1 for both.
+        Every step, that of the intercepts first: ``n_features``, ``losses`` (the mean over classes
+        of their average binary losses), ``seconds``, ``at(t)``, ``stop_reason``, and
+        ``to_frame()``, which also tells the index of the ``class`` that added an ``atom``, both -1
+        at first, and its ``score``.
 
     Notes
     -----
@@ -237,7 +216,7 @@ class OneVsRestGreedyClassifier(Rival):
     _engine = OvrPath
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features": [Interval(Integral, 1, None, closed="left")],
-        "spend": [StrOptions(set(SPENDS))],
+        "spend": [StrOptions({"largest", "in_turn"})],
         **{name: ShareBoostClassifier._parameter_constraints[name] for name in SHARED},
     }
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from paper.images import edges
 from shareboost import ShareBoostClassifier
-from shareboost.datasets import edges
 from shareboost.inspection.plots import plot_errors, plot_sharing, plot_templates
 from shareboost.pools import Templates
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
+from paper.images import edges
 from shareboost import ShareBoostClassifier, load_model
-from shareboost.datasets import edges
 from shareboost.inspection.report import write_report
 from shareboost.pools import Columns, Pieces, Templates, Union
 from shareboost.rivals import OneVsRestGreedyClassifier

@@ -1,22 +1,23 @@
-"""Templates with their masks, and images that are misclassified."""
+"""Templates with their masks, of models and as they are drawn, and misclassified images."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...arrays import dense
 from ...inputs import on_host, rows_of
 from ...validation import at_least, image_shape_of_rows
 from ..comparison import check_has_path, labels_of_rows
-from ..template_pictures import image_shape_of, template_pictures
 from .weights import axes_of, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from ...pools.features import Features
     from ...predictor import Predictor
 
     Picture = NDArray[np.floating[Any]]
@@ -24,12 +25,45 @@ if TYPE_CHECKING:
 GAP = 2  # pixels between pictures
 
 
+class TemplatePicture(NamedTuple):
+    """A template and its mask."""
+
+    place: int  # of the atom among the features
+    template: Picture  # (rows, columns, channels)
+    down: Picture  # of the mask, (places down,)
+    across: Picture
+
+
+def image_shape_of(features: Features) -> tuple[int, int, int] | None:
+    """Return the shape of the images that templates among the features look at, if any do."""
+    return next((fields["image_shape"] for fields in _matches(features)), None)
+
+
+def template_pictures(features: Features) -> list[TemplatePicture]:
+    """Return the templates among the features, in their order."""
+    atom = np.repeat(np.arange(features.ids.size), features.widths)
+    pictures: list[TemplatePicture] = []
+    for fields in _matches(features):
+        places = atom[fields["places"]].tolist()
+        arrays = fields["templates"], fields["down"], fields["across"]
+        pictures += map(TemplatePicture, places, *arrays)
+    return sorted(pictures, key=lambda picture: picture.place)
+
+
+def _matches(features: Features) -> list[dict[str, Any]]:
+    try:
+        parts = list(features.parts(np.arange(features.n_columns)))
+    except TypeError:  # another's pool
+        return []
+    return [fields for name, fields in parts if name == "matches" and fields["places"].size]
+
+
 def plot_templates(
     clf: Predictor, *, n_templates: int = 30, across: int = 6, ax: Axes | None = None
 ) -> Axes:
     """Draw the chosen templates, each beside its mask, Fig. 5(a) of the paper.
 
-    Each picture is over its own largest magnitude; high values are dark. A template is grey at
+    Each picture is divided by its largest magnitude; high values are dark. A template is grey at
     zero, a mask white where it is 0. The channels of a template are side by side.
 
     Parameters
@@ -46,12 +80,11 @@ def plot_templates(
     n_templates = at_least("n_templates", n_templates, 1, "plot_templates")
     across = at_least("across", across, 1, "plot_templates")
     features = clf.path_.features.take(clf.path_.places(clf.selected_)[0])
-    found = template_pictures(features)[:n_templates]
-    if not found:
+    pictures = template_pictures(features)[:n_templates]
+    if not pictures:
         raise ValueError('clf has chosen no image templates, which pool="templates" has.')
-    pairs = [(side_by_side(one.template), np.outer(one.down, one.across)) for one in found]
-    down = -(-len(pairs) // across)
-    ax = axes_of(ax, (1.3 * min(across, len(pairs)), 0.7 * down))
+    pairs = [(side_by_side(one.template), np.outer(one.down, one.across)) for one in pictures]
+    ax = axes_of(ax, (1.3 * min(across, len(pairs)), 0.7 * -(-len(pairs) // across)))
     draw_templates(ax, pairs, across)
     return ax
 
@@ -105,12 +138,11 @@ def plot_errors(
     wrong = np.flatnonzero(predicted != labels)[:n_images]
     rows = np.empty((0, clf.n_features_in_))
     if wrong.size:
-        rows = on_host(clf._check_rows(on_host(rows_of(X, wrong))))
-    rows = rows.toarray() if hasattr(rows, "toarray") else rows
+        rows = dense(on_host(clf._check_rows(on_host(rows_of(X, wrong)))))
     images = rows.reshape(-1, height, width, channels)
     captions = [f"{predicted[i]} ({labels[i]})" for i in wrong]
-    down = max(1, -(-len(wrong) // across))
-    ax = axes_of(ax, (0.75 * min(across, max(1, len(wrong))), 0.95 * down))
+    n_shown = max(1, len(wrong))
+    ax = axes_of(ax, (0.75 * min(across, n_shown), 0.95 * -(-n_shown // across)))
     draw_images(ax, images, captions, across)
     return ax
 
@@ -122,19 +154,17 @@ def draw_images(ax: Axes, images: NDArray[Any], captions: Sequence[str], across:
         ax.set_title("none is misclassified")
         return
     _, height, width, channels = images.shape
-    in_colour = channels == 3
     low, high = float(images.min()), float(images.max())
     top = round(0.35 * height)  # for the caption
     for place, (image, caption) in enumerate(zip(images, captions, strict=True)):
         row, column = divmod(place, across)
         left, down = column * (width + GAP), row * (height + top + GAP) + top
-        picture = (image - low) / ((high - low) or 1.0) if in_colour else image.max(axis=2)
+        picture = (image - low) / ((high - low) or 1.0) if channels == 3 else image.max(axis=2)
         extent = (left - 0.5, left + width - 0.5, down + height - 0.5, down - 0.5)
         ax.imshow(picture, cmap="gray_r", vmin=low, vmax=high, extent=extent)
         middle = left + (width - 1) / 2
         ax.text(middle, down - 1, literal(caption), fontsize=7, ha="center", va="bottom")
-    rows = -(-len(images) // across)
-    columns = min(across, len(images))
+    rows, columns = -(-len(images) // across), min(across, len(images))
     ax.set_xlim(-0.5, columns * (width + GAP) - GAP - 0.5)
     ax.set_ylim(rows * (height + top + GAP) - GAP - 0.5, -0.5)
 

@@ -127,23 +127,18 @@ def plot_explanation(
     ax : matplotlib Axes, optional
     """
     n_features = at_least("n_features", n_features, 1, "plot_explanation")
-    [told] = explanations(clf, _one_row(x), n_features, class_of_interest, background)
-    ax = axes_of(ax, (7.2, 1.2 + 0.28 * (len(told.names) + 2)))
-    draw_waterfall(ax, told, "intercept" if background is None else "mean score")
-    return ax
-
-
-def _one_row(x: Any) -> Any:
-    """Return the row as a table of one row; a pandas series as a frame, with its names."""
     x = on_host(x)
     if len(np.shape(x)) == 1:
         x = x.to_frame().T if hasattr(x, "iloc") else np.reshape(x, (1, -1))
     if np.shape(x)[0] != 1:
         raise ValueError(f"x has the shape {np.shape(x)}: plot_explanation takes one row.")
-    return x
+    [told] = explanations(clf, x, n_features, class_of_interest, background)
+    ax = axes_of(ax, (7.2, 1.2 + 0.28 * (len(told.names) + 2)))
+    _draw_waterfall(ax, told, "intercept" if background is None else "mean score")
+    return ax
 
 
-def draw_waterfall(ax: Axes, told: Explanation, start_name: str) -> None:
+def _draw_waterfall(ax: Axes, told: Explanation, start_name: str) -> None:
     """Draw contributions as bars, each of which begins where the one below it ends."""
     names = [_named(*pair) for pair in zip(told.names, told.values, strict=True)]
     sizes = told.contributions.tolist()
@@ -169,11 +164,8 @@ def draw_waterfall(ax: Axes, told: Explanation, start_name: str) -> None:
 
 
 def _named(name: str, value: float) -> str:
-    """Return the name of a feature with its value, where it has one.
-
-    A long name goes without its middle: names of a table often differ at their ends alone.
-    """
-    if len(name) > LONGEST_NAME:
+    """Return the name of a feature with its value, where it has one."""
+    if len(name) > LONGEST_NAME:  # without its middle: names often differ at their ends alone
         head = LONGEST_NAME // 2
         name = f"{name[:head]}…{name[head + 1 - LONGEST_NAME :]}"
     return literal(name) + ("" if np.isnan(value) else f" = {value:.4g}")

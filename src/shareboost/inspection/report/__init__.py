@@ -70,18 +70,12 @@ def write_report(
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
     >>> from sklearn.datasets import load_wine
     >>> from shareboost import ShareBoostClassifier
     >>> from shareboost.inspection.report import write_report
     >>> X, y = load_wine(return_X_y=True, as_frame=True)
     >>> clf = ShareBoostClassifier(n_features=5).fit(X[::2], y[::2])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report = Path(folder) / "report.html"
-    ...     write_report(clf, X[1::2], y[1::2], report, title="Wines")
-    ...     "<title>Wines</title>" in report.read_text()
-    True
+    >>> write_report(clf, X[1::2], y[1::2], "report.html", title="Wines")  # doctest: +SKIP
     """
     for target in [path] if json_path is None else [path, json_path]:
         check_target(target, overwrite)
@@ -99,9 +93,8 @@ def write_report(
 def page_of(data: dict[str, Any], clf: Predictor) -> str:
     """Return the page that shows the data of a report.
 
-    Its content-security policy allows the scripts and the style of the page, by their hashes,
-    and nothing else. All names come as text: escaped in the HTML, and in the data such that no
-    ``<`` is left.
+    Its content-security policy allows its own scripts and style, by their hashes, and nothing else.
+    All names come as text: escaped in the HTML, and in the data such that no ``<`` is left.
     """
     style, scripts = asset("style.css"), [_script()]
     if data["images"] is not None and data["images"]["strokes"] is not None:
@@ -129,9 +122,8 @@ def asset(name: str) -> str:
 
 def _script() -> str:
     """Return the modules of the page as one: their imports and exports are names in it."""
-    modules = [asset(f"{name}.js") for name in SCRIPTS]
-    plain = [re.sub(r"^import [^;]*;\n", "", module, flags=re.M) for module in modules]
-    return "\n".join(re.sub(r"^export ", "", module, flags=re.M) for module in plain)
+    modules = (asset(f"{name}.js") for name in SCRIPTS)
+    return "\n".join(re.sub(r"^(import [^;]*;\n|export )", "", m, flags=re.M) for m in modules)
 
 
 def _policy(scripts: list[str], style: str) -> str:

@@ -60,30 +60,23 @@ def report_data(
             f"clf chose no feature (it ended with {path.stop_reason}), so there is no model to "
             "report: are all columns of X constant, or is tol too large?"
         )
-    own = int(np.flatnonzero(path.n_features <= clf.selected_.size)[-1])  # the classifier itself
-    told = models_told(len(path), own)
-    chosen = told.index(own)
-    kind = np.min_scalar_type(classes.size)
-    staged = _told_labels(clf, X, told, "classifying held-out rows")
-    predicted = np.stack([np.searchsorted(classes, found).astype(kind) for found in staged])
-    known = np.isin(labels, classes)
-    true = np.where(known, np.searchsorted(classes, np.where(known, labels, classes[0])), -1)
+    itself = int(np.flatnonzero(path.n_features <= clf.selected_.size)[-1])
+    told = models_told(len(path), itself)
+    true = _places(classes, labels)
+    # Places of classes, (models, rows).
+    predicted = np.stack(list(_staged_places(clf, X, told, "classifying held-out rows")))
     models = _models(clf, told, predicted, true)
     if train_labels is not None:
-        staged = _told_labels(clf, X_train, told, "classifying training rows")
-        for model, found in zip(models, staged, strict=True):
-            model["train_error"] = float(np.mean(found != train_labels))
-    return {
-        **_about(clf, title, known),
-        "chosen": chosen,
-        "features": _features(path),
-        "models": models,
-        "images": image_data(clf, X, X_train, labels, predicted, true, chosen),
-    }
+        staged = _staged_places(clf, X_train, told, "classifying training rows")
+        for model, places in zip(models, staged, strict=True):
+            model["train_error"] = float(np.mean(places != _places(classes, train_labels)))
+    chosen = told.index(itself)
+    images = image_data(clf, X, X_train, labels, predicted, true, chosen)
+    shown = {"chosen": chosen, "features": _features(path), "models": models, "images": images}
+    return _about(clf, title, true) | shown
 
 
-def _about(clf: Predictor, title: str | None, known: NDArray[np.bool_]) -> dict[str, Any]:
-    """Return what a report tells of the classifier, its training and the rows."""
+def _about(clf: Predictor, title: str | None, true: NDArray[np.intp]) -> dict[str, Any]:
     from ... import __version__
 
     path = clf.path_
@@ -93,8 +86,8 @@ def _about(clf: Predictor, title: str | None, known: NDArray[np.bool_]) -> dict[
         "written_by": f"shareboost {__version__}",
         "classifier": repr(clf),
         "classes": [str(name) for name in clf.classes_.tolist()],
-        "n_rows": known.size,
-        "n_unknown": int(known.size - known.sum()),
+        "n_rows": true.size,
+        "n_unknown": int(np.sum(true < 0)),
         "n_trained": getattr(path, "n_rows", None),
         "n_inputs": int(clf.n_features_in_),
         "n_candidates": int(path.n_atoms),
@@ -102,33 +95,34 @@ def _about(clf: Predictor, title: str | None, known: NDArray[np.bool_]) -> dict[
     }
 
 
-def models_told(n: int, own: int) -> list[int]:
-    """Return the places of the models that are told of, among them the last and that of its own.
-
-    All of n where they are few, else of the later ones fewer and fewer.
-    """
+def models_told(n: int, itself: int) -> list[int]:
+    """Return the places of the models that are told of: of many, fewer and fewer of the later."""
     if n <= MOST_MODELS:
         return list(range(n))
     spaced = np.round(np.geomspace(1, n, MOST_MODELS)).astype(int) - 1
-    return sorted({own, *spaced.tolist()})
+    return sorted({itself, *spaced.tolist()})
 
 
-def _told_labels(clf: Predictor, X: Any, told: list[int], doing: str) -> Iterator[NDArray[Any]]:
-    """Yield the labels that the models that are told of predict."""
-    wanted = set(told)
+def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the places of labels among the classes, -1 for one that is not known."""
+    known = np.isin(labels, classes)
+    return np.where(known, np.searchsorted(classes, np.where(known, labels, classes[0])), -1)
+
+
+def _staged_places(
+    clf: Predictor, X: Any, told: list[int], doing: str
+) -> Iterator[NDArray[np.integer[Any]]]:
+    """Yield the places of the classes that the models that are told of predict."""
+    kind, wanted = np.min_scalar_type(clf.classes_.size), set(told)
     for i, labels in enumerate(track(staged_labels(clf, X), doing, len(clf.path_))):
         if i in wanted:
-            yield labels
+            yield np.searchsorted(clf.classes_, labels).astype(kind)
 
 
 def _models(
     clf: Predictor, told: list[int], predicted: NDArray[np.integer[Any]], true: NDArray[np.intp]
 ) -> list[dict[str, Any]]:
-    """Return what there is to tell of those models; of training errors nothing yet.
-
-    Classes are told by their places: those that models predict, (models, rows), and those of the
-    rows, -1 where a label is not known.
-    """
+    """Return what there is to tell of those models, their training errors not yet."""
     path, n, k, known = clf.path_, true.size, clf.classes_.size, true >= 0
     steps, read = list(path), n_columns_read(path, clf.n_features_in_)
     costs = running_costs(clf) or {}
@@ -158,28 +152,24 @@ def _models(
 
 def _features(path: ModelPath) -> list[dict[str, Any]]:
     """Return the features that any model uses: by what step they came in, and what it saved."""
-    steps = list(path)
-    start = getattr(path, "start", None)
+    steps, start = list(path), getattr(path, "start", None)
     alone = isinstance(path, PathOfOne)
-    before = [None if start is None or alone else start.loss, *path.losses[:-1]]
+    before = [None if start is None or alone else start.loss, *path.losses]
     came_in = {atom: i for i, atoms in enumerate(path.arrivals()) for atom in atoms}
     first = 0 if start is None else 1  # the number of the first step
-    names = path.features.atom_names(path.input_names)
-    saved = [
-        None if earlier is None else finite(earlier - step.loss)
-        for earlier, step in zip(before, steps, strict=False)
-    ]
-    return [
-        {
-            "name": str(name),
-            "round": place + 1 if alone else came_in[atom] + first,
-            "loss_saved": saved[came_in[atom]],
-            "n_columns": width,
-        }
-        for place, (atom, name, width) in enumerate(
-            zip(path.features.ids.tolist(), names, path.features.widths.tolist(), strict=True)
+    atoms, widths = path.features.ids.tolist(), path.features.widths.tolist()
+    features: list[dict[str, Any]] = []
+    for name, atom, width in zip(path.names(atoms), atoms, widths, strict=True):
+        i = came_in[atom]
+        features.append(
+            {
+                "name": str(name),
+                "round": len(features) + 1 if alone else i + first,
+                "loss_saved": None if before[i] is None else finite(before[i] - steps[i].loss),
+                "n_columns": width,
+            }
         )
-    ]
+    return features
 
 
 def finite(value: float) -> float | None:

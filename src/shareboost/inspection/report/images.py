@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import dense
 from ...inputs import on_host
-from ..template_pictures import image_shape_of, template_pictures
+from ..plots.images import image_shape_of, template_pictures
 from .packing import rounded
 
 if TYPE_CHECKING:
     from ...predictor import Predictor
 
-# Values of all misclassified images that are kept, and the most images: a page of 2 MB has room
-# for no more.
-MOST_VALUES = 160_000
-MOST_IMAGES = 240
-# Images that tell how strokes look.
-SAMPLE_IMAGES = 2000
+PARTS = ("template", "down", "across")  # of a picture
+# The most values of misclassified images, and images, that a page of 2 MB has room for.
+MOST_VALUES, MOST_IMAGES = 160_000, 240
+SAMPLE_IMAGES = 2000  # that tell how strokes look
 FAINTEST = 0.1  # coverage by ink that still counts
 
 
@@ -35,8 +34,8 @@ def image_data(
     """Return what there is to show of a model of image templates; None for other models.
 
     Of the rows that some model misclassifies, those are kept that the classifier itself does,
-    and then those that were so for the longest. Classes are told by their places: those that models
-    predict, (models, rows), and those of the rows.
+    and then those that most models do. predicted (models, rows) and true (rows,) are places of
+    classes.
     """
     shape = image_shape_of(clf.path_.features)
     if shape is None:
@@ -44,7 +43,7 @@ def image_data(
     rows = on_host(clf._check_rows(X))
     drawn = clf._check_rows(X_train) if X_train is not None else rows
     every = max(1, drawn.shape[0] // SAMPLE_IMAGES)
-    sample = _dense(on_host(drawn[::every])).reshape(-1, *shape)
+    sample = np.asarray(dense(on_host(drawn[::every]))).reshape(-1, *shape)
     wrong = predicted != true
     lasting = np.where(wrong[chosen], len(wrong), 0) + wrong.sum(axis=0)
     most = min(MOST_IMAGES, max(1, MOST_VALUES // rows.shape[1]))
@@ -53,13 +52,9 @@ def image_data(
     return {
         "shape": list(shape),
         "templates": [
-            {
-                "feature": one.place,
-                "template": rounded(one.template, 4),
-                "down": rounded(one.down, 4),
-                "across": rounded(one.across, 4),
-            }
-            for one in template_pictures(clf.path_.features)
+            {"feature": place}
+            | {name: rounded(values, 4) for name, values in zip(PARTS, parts, strict=True)}
+            for place, *parts in template_pictures(clf.path_.features)
         ],
         "errors": [
             {
@@ -68,45 +63,38 @@ def image_data(
                 "predicted": predicted[:, row].tolist(),
                 "pixels": rounded(image, 4),
             }
-            for row, image in zip(kept, _dense(rows[kept]), strict=True)
+            for row, image in zip(kept, np.asarray(dense(rows[kept])), strict=True)
         ],
         "strokes": stroke_style(sample) if shape[2] == 1 else None,
     }
 
 
-def _dense(rows: Any) -> NDArray[Any]:
-    dense: NDArray[Any] = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
-    return dense
-
-
 def stroke_style(images: NDArray[Any]) -> dict[str, Any]:
     """Return how a stroke must be drawn to look like those of some images, (n, height, width, 1).
 
-    "paper" and "ink" are the values of blank and of inked pixels: the median of the images'
-    borders, and the value that lies farthest from it. "box" is the larger side of the box about
-    the ink, in pixels, and "width" that of a stroke. The ink is centred at "centre", (row, column):
-    its mass where "by_mass", else its box, whichever varies less between images. MNIST's digits
-    are centred by mass in a box of 20 pixels, for example.
+    "paper" is the median of the images' borders, "ink" the value that lies farthest from it.
+    "box" is the larger side of the box about the ink, in pixels, and "width" that of a stroke.
+    "centre", (row, column), is that of the ink's mass where "by_mass", else that of its box,
+    whichever varies less between images.
     """
     pixels = images[..., 0].astype(np.float64)
+    _, height, width = pixels.shape
     border = [pixels[:, 0], pixels[:, -1], pixels[:, :, 0], pixels[:, :, -1]]
-    paper = float(np.median(np.concatenate([side.ravel() for side in border])))
+    paper = float(np.median(np.hstack([side.ravel() for side in border])))
     low, high = float(pixels.min()), float(pixels.max())
     ink = high if high - paper >= paper - low else low
     if ink == paper:  # all images are blank
         ink = paper + 1.0
     coverage = np.clip((pixels - paper) / (ink - paper), 0.0, 1.0)
     coverage = coverage[coverage.max(axis=(1, 2)) > FAINTEST]
-    _, height, width = pixels.shape
     if not len(coverage):
         coverage = np.ones((1, height, width))
     top, bottom = _extent(coverage.max(axis=2))
     left, right = _extent(coverage.max(axis=1))
     boxes = np.stack([top + bottom, left + right], axis=1) / 2
-    total = coverage.sum(axis=(1, 2))
-    mass_down = coverage.sum(axis=2) @ np.arange(height) / total
-    mass_across = coverage.sum(axis=1) @ np.arange(width) / total
-    masses = np.stack([mass_down, mass_across], axis=1)
+    mass_down = coverage.sum(axis=2) @ np.arange(height)
+    mass_across = coverage.sum(axis=1) @ np.arange(width)
+    masses = np.stack([mass_down, mass_across], axis=1) / coverage.sum(axis=(1, 2))[:, None]
     by_mass = bool(masses.var(axis=0).sum() < boxes.var(axis=0).sum())
     sides = np.maximum(bottom - top, right - left) + 1
     return {
@@ -132,8 +120,6 @@ def _stroke_widths(coverage: NDArray[np.float64]) -> NDArray[np.float64]:
     outline, of twice its length.
     """
     framed = np.pad(coverage, ((0, 0), (1, 1), (1, 1)))
-    down = np.diff(framed, axis=1)[:, :, :-1]
-    across = np.diff(framed, axis=2)[:, :-1]
+    down, across = np.diff(framed, axis=1)[:, :, :-1], np.diff(framed, axis=2)[:, :-1]
     outline = np.hypot(down, across).sum(axis=(1, 2))
-    widths: NDArray[np.float64] = 2.0 * coverage.sum(axis=(1, 2)) / outline
-    return widths
+    return np.divide(2.0 * coverage.sum(axis=(1, 2)), outline)

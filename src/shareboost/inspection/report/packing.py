@@ -41,11 +41,10 @@ def packed(data: dict[str, Any]) -> dict[str, Any]:
 def _changes(matrices: list[Any]) -> list[list[int]]:
     """Return what every matrix changes of the one before, as place, difference, place, ..."""
     flat = np.array(matrices, dtype=np.int64).reshape(len(matrices), -1)
-    found = []
-    for changes in np.diff(flat, axis=0, prepend=0):
-        places = np.flatnonzero(changes)
-        found.append(np.stack([places, changes[places]], axis=1).ravel().tolist())
-    return found
+    differences = np.diff(flat, axis=0, prepend=0)
+    places = [np.flatnonzero(row) for row in differences]
+    pairs = zip(places, differences, strict=True)
+    return [np.stack([some, row[some]], axis=1).ravel().tolist() for some, row in pairs]
 
 
 def _coded(weights: list[list[float]]) -> dict[str, Any]:
@@ -63,12 +62,12 @@ def _images(images: dict[str, Any], n_classes: int) -> dict[str, Any]:
     templates = []
     for one in images["templates"]:
         values = np.array(one["template"])
-        largest = float(np.abs(values).max()) or 1.0
+        codes = np.round(127 * values / (float(np.abs(values).max()) or 1.0))
         templates.append(
             {
                 "feature": one["feature"],
                 "size": list(values.shape),
-                "codes": base64_of(np.round(127 * values / largest).astype(np.int8)),
+                "codes": base64_of(codes.astype(np.int8)),
                 "down": downs.setdefault(tuple(one["down"]), len(downs)),
                 "across": acrosses.setdefault(tuple(one["across"]), len(acrosses)),
             }
@@ -78,20 +77,21 @@ def _images(images: dict[str, Any], n_classes: int) -> dict[str, Any]:
     low, high = (float(pixels.min()), float(pixels.max())) if pixels.size else (0.0, 1.0)
     codes = np.round(255 * (pixels - low) / ((high - low) or 1.0)).astype(np.uint8)
     kind = "<u1" if n_classes <= 256 else "<u2"
+    errors = [
+        {
+            "row": error["row"],
+            "label": error["label"],
+            "predicted": base64_of(np.array(error["predicted"], dtype=kind)),
+        }
+        for error in images["errors"]
+    ]
     return {
         "shape": images["shape"],
         "templates": templates,
         "down": list(downs),
         "across": list(acrosses),
         "strokes": images["strokes"],
-        "errors": [
-            {
-                "row": error["row"],
-                "label": error["label"],
-                "predicted": base64_of(np.array(error["predicted"], dtype=kind)),
-            }
-            for error in images["errors"]
-        ],
+        "errors": errors,
         "pixels": {"low": low, "high": high, "codes": base64_of(codes)},
     }
 

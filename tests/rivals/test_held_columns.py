@@ -6,8 +6,13 @@ from scipy.optimize import approx_fprime
 from shareboost.backends import numpy as host_module
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns, Groups
-from shareboost.rivals.column_cache import HeldColumns
+from shareboost.rivals.active_atoms import ActiveAtoms
+from shareboost.rivals.proximal import NORMS
 from shareboost.rows import Rows
+
+
+def holding(rows, margin=1.0):
+    return ActiveAtoms(rows, LogisticLoss(margin), NORMS["l21"], 1e-6, 100)
 
 
 @pytest.fixture(params=[True, False], ids=["intercept", "no intercept"])
@@ -17,7 +22,7 @@ def held(request, problem, monkeypatch):
     weight = np.random.default_rng(1).uniform(0.5, 1, size=len(y))
     pool = Groups([0, 0, 1, 2, 2, 2, 3, 4, 5, 6, 7, 7]).fit(X, weight, centred=request.param)
     with Rows(X, y, weight, pool, 4, request.param) as rows:
-        yield HeldColumns(rows), X, y, weight
+        yield holding(rows, 0.7), X, y, weight
 
 
 def naive_columns(held, X, weight, atoms):
@@ -36,7 +41,7 @@ def test_the_columns_held_are_scaled_and_centred_whatever_was_held_before(held):
     for atoms in ([0, 3, 2], [2, 5, 0], [1], [], [7, 1, 2, 3]):
         held.hold(atoms)
         for some in (atoms, atoms[::-1], atoms[1:]):
-            loss = held.on(some, LogisticLoss())
+            loss = held.on(some)
             found = np.hstack(loss.columns).T
             assert np.allclose(found, naive_columns(held, X, weight, some), atol=1e-12)
             widths = [held.rows.pool.scales(atom).size for atom in some]
@@ -46,7 +51,7 @@ def test_the_columns_held_are_scaled_and_centred_whatever_was_held_before(held):
 def test_the_loss_and_its_gradient_are_those_of_the_definition(held):
     held, X, y, weight = held
     held.hold([0, 3, 2])
-    loss = held.on([3, 0], LogisticLoss(margin=0.7))
+    loss = held.on([3, 0])
     A = naive_columns(held, X, weight, [3, 0])
     weights = np.random.default_rng(0).normal(size=(A.shape[1], 4))
     point = loss.at(weights)
@@ -62,7 +67,7 @@ def test_the_loss_and_its_gradient_are_those_of_the_definition(held):
 def test_points_beyond_others_and_curvatures_between_them_need_no_columns(held):
     held, *_ = held
     held.hold([0, 3, 2])
-    loss = held.on([0, 2], LogisticLoss())
+    loss = held.on([0, 2])
     rng = np.random.default_rng(0)
     one, two = (loss.at(rng.normal(size=(loss.columns[0].shape[0], 4))) for _ in range(2))
     beyond = loss.beyond(one, two, 0.4)
@@ -82,8 +87,8 @@ def test_float32_columns_are_held_in_float64(problem):
     X32 = X.astype(np.float32)
     pool = Columns().fit(X32)
     with Rows(X32, y, np.ones(len(y)), pool, 4, True) as rows:
-        held = HeldColumns(rows)
+        held = holding(rows)
         held.hold([4])
-        (columns,) = held.on([4], LogisticLoss()).columns
+        (columns,) = held.on([4]).columns
     own = X32[:, 4].astype(np.float64)
     assert np.allclose(columns[1], (own - own.mean()) / pool.scales(4), atol=1e-14)

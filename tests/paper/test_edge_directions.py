@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.ndimage import correlate1d
 from sklearn.datasets import load_digits
 
-from shareboost.datasets import edges
+from paper.images import edges
 
 
 def naive_edges(image, n, sigma):

@@ -1,21 +1,18 @@
-"""Images set upright, and images as their edges; and how the functions here take images."""
+"""Images set upright, and images as their edges."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.ndimage import correlate1d
 
-from ..threads import Workers, single_threaded_blas
-from ..validation import at_least, image_shape_of_rows, positive
+from shareboost.datasets.deformation import check_images, for_blocks, shape_of_one
+from shareboost.validation import at_least, positive
 
 Floats = NDArray[np.float64]
-
-BLOCK_VALUES = 2**19  # a task: some 20 ms, so that an interrupt is soon heard
 
 
 def deskew(images: ArrayLike, *, image_shape: tuple[int, ...] | None = None) -> NDArray[Any]:
@@ -45,7 +42,7 @@ def deskew(images: ArrayLike, *, image_shape: tuple[int, ...] | None = None) -> 
     Examples
     --------
     >>> import numpy as np
-    >>> from shareboost.datasets import deskew
+    >>> from paper.images import deskew
     >>> print(deskew(np.array([[0, 0, 9], [0, 9, 0], [9, 0, 0]], dtype=np.uint8)[None])[0])
     [[0 9 0]
      [0 9 0]
@@ -140,7 +137,7 @@ def edges(
     Examples
     --------
     >>> import numpy as np
-    >>> from shareboost.datasets import edges
+    >>> from paper.images import edges
     >>> step = np.repeat(np.array([[0, 0, 0, 0, 100, 100, 100, 100]]), 8, axis=0)
     >>> print(edges(step[None].astype(np.uint8), 4)[0, 4, 3:5])
     [[100   0   0   0]
@@ -185,54 +182,3 @@ def _slopes(images: Floats, smooth: Floats, slope: Floats, axis: int) -> Floats:
     """Return the slopes of images along an axis, smoothed along the other; 0 lies outside."""
     smoothed = correlate1d(images, smooth, axis=3 - axis, mode="constant")
     return correlate1d(smoothed, slope, axis=axis, mode="constant")
-
-
-def for_blocks(
-    work: Callable[[int, int, NDArray[Any]], None],
-    images: NDArray[Any],
-    shape: tuple[int, int, int],
-    n_values: int,
-    n_copies: int = 1,
-) -> None:
-    """Call ``work(copy, first, images[first : first + block])`` for all blocks, on all threads."""
-    block = max(1, BLOCK_VALUES // n_values)
-
-    def work_on(task: tuple[int, int]) -> None:
-        copy, first = task
-        some = np.ascontiguousarray(images[first : first + block])
-        work(copy, first, some.reshape(-1, *shape))
-
-    tasks = [(copy, first) for copy in range(n_copies) for first in range(0, len(images), block)]
-    with single_threaded_blas as n_threads, Workers(n_threads) as workers:
-        for _ in workers.map(work_on, tasks):
-            pass  # an exception here cancels what has not begun
-
-
-def check_images(images: Any) -> NDArray[Any]:
-    """Return the images as an array of a known dtype, finite and not empty."""
-    images = np.asarray(images)
-    if images.ndim not in (2, 3, 4) or images.size == 0:
-        raise ValueError(
-            f"images has the shape {images.shape}: it takes at least one image, as (n, height * "
-            "width), (n, height, width) or (n, height, width, channels)."
-        )
-    if images.dtype not in ("uint8", "float32", "float64"):
-        told = f"images has the dtype {images.dtype}"
-        raise ValueError(f"{told}: it takes uint8, float32 or float64.")
-    # Image by image, for no array of flags as large as the images.
-    if images.dtype != np.uint8 and not all(np.isfinite(image).all() for image in images):
-        raise ValueError("images has values that are NaN or infinite: it takes finite numbers.")
-    return images
-
-
-def shape_of_one(images: NDArray[Any], image_shape: Any) -> tuple[int, int, int]:
-    """Return (height, width, channels)."""
-    if images.ndim == 2:
-        return image_shape_of_rows(images.shape[1], image_shape, "images")
-    actual = images.shape[1:]
-    if image_shape not in (None, actual, list(actual)):
-        raise ValueError(
-            f"image_shape={image_shape!r} is not that of images, {actual}: it takes None where "
-            "images are not in rows."
-        )
-    return actual[0], actual[1], (actual[2] if len(actual) == 3 else 1)

@@ -4,8 +4,7 @@ import numpy as np
 from every_pool import NotExported, classifier, some_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.inspection.plots.images import side_by_side
-from shareboost.inspection.template_pictures import image_shape_of, template_pictures
+from shareboost.inspection.plots.images import image_shape_of, side_by_side, template_pictures
 from shareboost.pools import Columns, Templates, Union
 
 

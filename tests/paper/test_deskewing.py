@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.datasets import load_digits
 
-from shareboost.datasets import deskew
+from paper.images import deskew
 
 
 def slant_of(image):
