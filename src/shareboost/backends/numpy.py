@@ -86,7 +86,7 @@ class NumpyBackend(Backend):
         from ..kernels.products import add_product
 
         out[:] = 0.0
-        add_product(np.ascontiguousarray(W), columns, out)
+        add_product(np.ascontiguousarray(W), columns, 0, out)
 
     def correlated(self, rows: Array, columns: Array) -> NDArray[Any]:
         from ..kernels.products import add_product_transposed

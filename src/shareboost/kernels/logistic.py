@@ -51,7 +51,7 @@ def evaluate(
     """
     if W.size:
         residual[:] = 0
-        add_product(W, columns[: W.shape[1]], residual)
+        add_product(W, columns, 0, residual)
     k, n = residual.shape
     kind, c = residual.dtype.type, SERIES
     single = residual.itemsize == 4

@@ -20,20 +20,23 @@ CHUNK = 4096
 
 
 @compiled(fastmath=ANY_ORDER)
-def add_product(rows: Array, data: Array, out: Array) -> None:
-    """Add ``rows @ data`` to out.
+def add_product(rows: Array, data: Array, first: int, out: Array) -> None:
+    """Add ``rows @ data``, of the columns from the first on, to out.
 
-    rows (k, n), in whose type is computed; data (n, d), of any type; out (k, d). Eight rows of
-    the data meet five of the others at a time; where there are fewer, one of them again, for
-    nothing: a second loop would take as long to compile as the first.
+    rows (k, n), in whose type is computed; data (at least n, at least first + d), of any type; out
+    (k, d). Eight rows of the data meet five of the others at a time; where there are fewer, one of
+    them again, for nothing: a second loop would take as long to compile as the first.
     """
     k, n = rows.shape
-    d = data.shape[1]
+    d = out.shape[1]
+    stop = first + d
     kind = rows.dtype.type
     nowhere = np.empty((4, d), dtype=out.dtype)  # apart: no two rows may be one
     for i in range(0, n - 7, 8):
-        x0, x1, x2, x3 = data[i], data[i + 1], data[i + 2], data[i + 3]
-        x4, x5, x6, x7 = data[i + 4], data[i + 5], data[i + 6], data[i + 7]
+        x0, x1 = data[i, first:stop], data[i + 1, first:stop]
+        x2, x3 = data[i + 2, first:stop], data[i + 3, first:stop]
+        x4, x5 = data[i + 4, first:stop], data[i + 5, first:stop]
+        x6, x7 = data[i + 6, first:stop], data[i + 7, first:stop]
         for q in range(0, k, 5):
             a0, a1 = _eight(rows[q], i), _eight(rows[min(q + 1, k - 1)], i)
             a2, a3 = _eight(rows[min(q + 2, k - 1)], i), _eight(rows[min(q + 3, k - 1)], i)
@@ -53,7 +56,7 @@ def add_product(rows: Array, data: Array, out: Array) -> None:
                 o4[j] += _dot(a4, low, high)
     for i in range(n - n % 8, n):
         for q in range(k):
-            a, o, x = rows[q, i], out[q], data[i]
+            a, o, x = rows[q, i], out[q], data[i, first:stop]
             for j in range(d):
                 o[j] += a * kind(x[j])
 

@@ -32,6 +32,9 @@ from .table import Table, chunks, joined_powers, powers, scaling
 # Up to so many classes the kernel for few rows is faster than BLAS: by 1.6 for 10 classes, 1.1
 # for 26, none for 50.
 FEW_CLASSES = 32
+# Dense columns of fewer rows than this are taken so many at a time: a part's rows of numbers then
+# stay in the first cache while the classes pass by.
+PART_COLUMNS, MANY_ROWS = 512, 1 << 16
 # Types of numbers, by NumPy's characters, that kernels are compiled for.
 COMPILED = "?bBhHiIlLqQfd"
 
@@ -106,6 +109,7 @@ class Columns(Pool):
         self.scale_ = np.where(self.usable_, scale, 1.0)
         self.n_atoms_ = table.n_columns
         self.sparse_ = table.sparse
+        self.wide_ = self.n_atoms_ >= 4 * PART_COLUMNS and table.n_rows < MANY_ROWS
         self.dtype_ = float_type(table.dtype)
 
     def encode(self, X: Any, rows: slice) -> Any:
@@ -115,11 +119,14 @@ class Columns(Pool):
         return stored._replace(values=stored.values.astype(self.sums_dtype_, copy=False))
 
     def parts(self, n_classes: int) -> list[slice]:
-        """Return all columns at once where they are dense, else ranges, at least eight."""
-        if not self.sparse_:
-            return [slice(0, self.n_atoms_)]
-        largest = min(PART_BYTES // (8 * n_classes), -(-self.n_atoms_ // 8))
-        return ranges(self.n_atoms_, max(1, largest))
+        """Return ranges of columns; of dense ones all at once unless they are wide.
+
+        Where the rows are many, their blocks are shared among the threads instead.
+        """
+        if self.sparse_:
+            largest = min(PART_BYTES // (8 * n_classes), -(-self.n_atoms_ // 8))
+            return ranges(self.n_atoms_, max(1, largest))
+        return ranges(self.n_atoms_, PART_COLUMNS if self.wide_ else self.n_atoms_)
 
     def prepare(self, rows: Floats) -> Any:
         return ByExample.of(rows, self.sums_dtype_) if self.sparse_ else super().prepare(rows)
@@ -135,14 +142,14 @@ class Columns(Pool):
         if self.sparse_:
             return self._sparse_stats(data, rows, part, out, squares)
         if not squares:
-            return added(out, _product(rows, data))
-        total = np.zeros((2, rows.shape[0], data.shape[1]), dtype=rows.dtype)
-        for some in chunks(data):
-            z = ((data[some] - self.pivot_) / self.scale_).astype(rows.dtype)
+            return added(out, _product(rows, data, part))
+        total = np.zeros((2, rows.shape[0], part.stop - part.start), dtype=rows.dtype)
+        for some in chunks(data[:, part]):
+            z = ((data[some, part] - self.pivot_[part]) / self.scale_[part]).astype(rows.dtype)
             total[0] += rows[:, some] @ z
             total[1] += rows[:, some] @ np.square(z, out=z)
             del z  # before the next one is made
-        return added(out, total.reshape(-1, data.shape[1]))
+        return added(out, total.reshape(-1, total.shape[2]))
 
     def _sparse_stats(
         self, data: Stored, rows: ByExample, part: slice, out: Sums | None, squares: bool
@@ -181,17 +188,17 @@ class Columns(Pool):
         return ColumnFeatures(np.asarray(atoms, dtype=np.intp))
 
 
-def _product(rows: Floats, data: NDArray[Any]) -> Floats:
-    """Return ``rows @ data``, (k, d), computed in the type of the rows."""
+def _product(rows: Floats, data: NDArray[Any], part: slice) -> Floats:
+    """Return ``rows @ data`` of some columns, (k, columns), computed in the type of the rows."""
     same = data.dtype == rows.dtype
     if same and rows.shape[0] > FEW_CLASSES:
-        return rows @ data
-    product = np.zeros((rows.shape[0], data.shape[1]), dtype=rows.dtype)
+        return rows @ data[:, part]
+    product = np.zeros((rows.shape[0], part.stop - part.start), dtype=rows.dtype)
     if data.flags.c_contiguous and data.dtype.isnative and data.dtype.char in COMPILED:
         from ..kernels.products import add_product
 
-        add_product(rows, data, product)
+        add_product(rows, data, part.start, product)
     else:
-        for some in [slice(None)] if same else chunks(data):
-            product += rows[:, some] @ data[some].astype(rows.dtype, copy=False)
+        for some in [slice(None)] if same else chunks(data[:, part]):
+            product += rows[:, some] @ data[some, part].astype(rows.dtype, copy=False)
     return product
