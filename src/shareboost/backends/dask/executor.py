@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import count
 from typing import Any
 from uuid import uuid4
@@ -36,6 +36,16 @@ PATIENCE = 15.0
 # Seconds between two looks at the workers while results are awaited.
 LOOK_EVERY = 1.0
 
+# What goes wrong with a cluster, and what to do about it, by the kind of the error.
+CAUSES: dict[type[BaseException], str] = {
+    CommClosedError: "The scheduler of {client} cannot be reached (connect to a cluster and call "
+    "fit again)",
+    KilledWorker: "Several workers in turn ended while they computed the same block, most often "
+    "because it takes more memory than a worker has: make blocks of fewer rows",
+    CancelledError: "The cluster lost or cancelled what it was asked for, because the client was "
+    "restarted, or rows were scattered and their only worker ended",
+    Exception: "A block of the rows could not be computed",
+}
 KEPT = "Finished rounds are in the checkpoint, if there is one"
 
 
@@ -71,7 +81,7 @@ class DaskExecutor:
         self,
         what: str,
         functions: Callable[..., Any] | Sequence[Callable[..., Any]],
-        given: Sequence[Sequence[Key | None]],
+        arguments: Sequence[Sequence[Key | None]],
         graph: Graph,
     ) -> BlockTasks:
         """Return tasks that apply a function, or one per block, to results of tasks of a graph.
@@ -80,16 +90,25 @@ class DaskExecutor:
         ``partial``: nothing then looks for keys there. ``what`` begins the names of the tasks.
         """
         if callable(functions):
-            functions = [functions] * len(given)
+            functions = [functions] * len(arguments)
         name = f"shareboost-{what}-{self._run}-{next(self._passes)}"
         tasks = {}
-        for i, (function, keys) in enumerate(zip(functions, given, strict=True)):
+        for i, (function, keys) in enumerate(zip(functions, arguments, strict=True)):
             values = (None if key is None else TaskRef(key) for key in keys)
             tasks[name, i] = Task((name, i), function, *values)
         return BlockTasks(self, graph | tasks, list(tasks))
 
-    def hold(self, tasks: BlockTasks) -> BlockTasks:
-        """Have the results of tasks stay on the workers until ``release``."""
+    def hold(self, tasks: BlockTasks, n_bytes: float | None = None) -> BlockTasks:
+        """Return tasks whose results stay on the workers until ``release``.
+
+        Where the results take ``n_bytes``, only if the workers have room for them.
+        """
+        if n_bytes is not None:
+            with self._in_plain_words():
+                workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+            limits = [worker["memory_limit"] or math.inf for worker in workers]
+            if not n_bytes <= HELD_SHARE * (sum(limits) if limits else math.inf):
+                return tasks
         self._held += self.submitted(tasks)
         return replace(tasks, graph={})
 
@@ -98,13 +117,6 @@ class DaskExecutor:
         for future in self._held:
             future.release()
         self._held.clear()
-
-    def has_room(self, n_bytes: float) -> bool:
-        """Return whether workers should hold so many bytes of rows and of their encoding."""
-        with self._in_plain_words():
-            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        limits = [worker["memory_limit"] or math.inf for worker in workers]
-        return n_bytes <= HELD_SHARE * (sum(limits) if limits else math.inf)
 
     def submitted(self, tasks: BlockTasks) -> list[Future]:
         """Return the results of tasks as futures."""
@@ -115,25 +127,25 @@ class DaskExecutor:
         return futures
 
     def gathered(self, futures: list[Future]) -> list[Any]:
-        """Return the results of futures."""
+        """Return the results of futures; give up where there is no worker for too long."""
+        patience = float(config.get("shareboost.worker-patience", PATIENCE))
+        loop: Any = self.client.loop
         with self._in_plain_words():
-            loop: Any = self.client.loop
             results = self.client.gather(futures, asynchronous=True)
-            awaited = asyncio.run_coroutine_threadsafe(results, loop.asyncio_loop)
+            gathering = asyncio.run_coroutine_threadsafe(results, loop.asyncio_loop)
+            seen = time.monotonic()
             try:
-                seen = time.monotonic()
-                while not wait([awaited], timeout=LOOK_EVERY).done:
+                while not wait([gathering], timeout=LOOK_EVERY).done:
                     seen = time.monotonic() if self.client.ncores() else seen
-                    patience = float(config.get("shareboost.worker-patience", PATIENCE))
                     if time.monotonic() - seen > patience:
                         raise ClusterError(
                             f"The cluster has had no worker for {patience:.0f} seconds. {KEPT}: "
                             "start workers and call fit again. Where they take longer to start, "
                             "set shareboost.worker-patience in Dask's configuration."
                         )
-                return list(awaited.result())
+                return list(gathering.result())
             finally:
-                awaited.cancel()
+                gathering.cancel()
 
     @contextmanager
     def _in_plain_words(self) -> Iterator[None]:
@@ -145,24 +157,11 @@ class DaskExecutor:
         except ClusterError:
             raise
         except Exception as error:
-            if self.client.status != "running" or isinstance(error, CommClosedError):
-                why = (
-                    f"The scheduler of {self.client} cannot be reached (connect to a cluster and "
-                    "call fit again)"
-                )
-            elif isinstance(error, KilledWorker):
-                why = (
-                    "Several workers in turn ended while they computed the same block, most often "
-                    "because it takes more memory than a worker has: make blocks of fewer rows"
-                )
-            elif isinstance(error, CancelledError):
-                why = (
-                    "The cluster lost or cancelled what it was asked for, because the client was "
-                    "restarted, or rows were scattered and their only worker ended"
-                )
-            else:
-                why = "A block of the rows could not be computed"
-            raise ClusterError(f"{why}: {type(error).__name__}: {error}. {KEPT}.") from error
+            kind = type(error) if self.client.status == "running" else CommClosedError
+            cause = next(CAUSES[base] for base in kind.__mro__ if base in CAUSES)
+            raise ClusterError(
+                f"{cause.format(client=self.client)}: {type(error).__name__}: {error}. {KEPT}."
+            ) from error
 
 
 @dataclass(frozen=True)
@@ -176,12 +175,17 @@ class BlockTasks:
     graph: Graph
     keys: Sequence[Key]  # of the values
 
+    @property
+    def held(self) -> bool:
+        """Whether the workers hold the values."""
+        return not self.graph
+
     def map(self, what: str, functions: Any, *first: Key) -> BlockTasks:
         """Return tasks of a function, or one per block, of ``first`` and of the value."""
         return self.executor.map(what, functions, [(*first, key) for key in self.keys], self.graph)
 
     def computed(self) -> list[Any]:
-        """Return the values here."""
+        """Return the values, here."""
         futures = self.executor.submitted(self)
         try:
             return self.executor.gathered(futures)
@@ -193,32 +197,24 @@ class BlockTasks:
         self,
         merge: Callable[[Any, Any], Any],
         then: Callable[..., Any] | None = None,
-        *then_given: Key,
+        *given: Key,
     ) -> Any:
-        """Return the values merged in their order, by a tree of tasks; None is nothing.
+        """Return the values merged in their order, by a tree of tasks.
 
         The last task also calls ``then`` with results of other tasks and with all of it.
         """
-        tasks, level = self, 0
-        while len(tasks.keys) > 1 or level == 0:
+        tasks = self
+        while tasks is self or len(tasks.keys) > 1:
             some = [tasks.keys[i : i + BRANCHES] for i in range(0, len(tasks.keys), BRANCHES)]
             tasks = self.executor.map("sum", partial(_merged, merge), some, tasks.graph)
-            level += 1
         if then is not None:
-            tasks = tasks.map("score", then, *then_given)
+            tasks = tasks.map("score", then, *given)
         (total,) = tasks.computed()
         return total
 
 
 def _merged(merge: Callable[[Any, Any], Any], *parts: Any) -> Any:
-    """Return some parts merged in their order."""
-    total = None
-    for part in parts:
-        if total is None or part is None:
-            total = part if total is None else total
-        else:
-            total = merge(total, part)
-    return total
+    return reduce(merge, parts)
 
 
 class TensorsTravel(WorkerPlugin):
