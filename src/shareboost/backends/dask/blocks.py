@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -95,14 +95,14 @@ def by_block(rows: NDArray[np.intp], lengths: Sequence[int]) -> list[NDArray[np.
 def some_rows(X: Any, rows: NDArray[Any]) -> Any:
     """Return some rows of an array or a frame, lazy, by mask or by index in rising order.
 
-    Every row stays in its block; blocks of which no row is taken are left out. Of a frame the
-    lengths of its partitions are counted, which Dask does not know.
+    Every row stays in its block; blocks of which no row is taken are left out.
     """
     rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
     places = by_block(rows, lengths_of(X))
     # One block at least, if of no rows: Dask has no arrays without any.
     kept = [block for block, taken in enumerate(places) if taken.size] or [0]
-    counts = tuple(places[block].size for block in kept)
+    places = [places[block] for block in kept]
+    counts = tuple(taken.size for taken in places)
     if isinstance(X, da.Array):
         index = tuple("ijklm"[: X.ndim])
         taken = da.from_array(np.concatenate(places), chunks=(counts,))
@@ -116,28 +116,17 @@ def some_rows(X: Any, rows: NDArray[Any]) -> Any:
     import dask.dataframe as dd
 
     parts = X.partitions[kept].to_delayed(optimize_graph=False)
-    takes = [
-        delayed(rows_of, pure=True)(part, places[block])
-        for part, block in zip(parts, kept, strict=True)
-    ]
+    takes = map(delayed(rows_of, pure=True), parts, places)
     # Verified: of a frame that is not, Dask fails to fuse the tasks of arrays made from it.
-    frame = dd.from_delayed(takes, meta=X._meta, prefix="shareboost-rows")
+    frame = dd.from_delayed(list(takes), meta=X._meta, prefix="shareboost-rows")
     vars(frame)[COUNTED] = counts
     return frame
 
 
-class Blocks(NamedTuple):
-    """The keys of every block's rows, labels and weights in one graph."""
+def aligned(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], Graph, list[tuple[Key, ...]]]:
+    """Return rows, labels and weights, if any, in alike blocks, and each block's keys in a graph.
 
-    graph: Graph
-    keys: list[tuple[Key | None, ...]]  # of X, y and the weights; None where there are none
-    given: tuple[Any, ...]  # what was computed already is in no graph: this keeps it
-
-
-def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
-    """Return the blocks of X with the labels and weights of the same rows.
-
-    Those that are no collections of Dask, or lie in other chunks, are cut as X is.
+    What of them was computed already is in no graph: they are to be kept.
     """
     if y is None:
         raise ValueError("y is None: it takes a label a row.")
@@ -148,7 +137,7 @@ def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
     if sample_weight is not None:
         given.append(beside(X, sample_weight, "sample_weight"))
     graph: Graph = {}
-    keys: list[Sequence[Key | None]] = [[None] * given[0].npartitions] * 3
+    keys: dict[int, list[Key]] = {}
     # What they have in common is computed once, among the arrays and among the frames. Dask can
     # optimise both at once, but then gives their keys in another order; and ``dask.optimize``
     # gives the keys of one frame for those of another.
@@ -157,9 +146,9 @@ def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
         if alike:
             optimised = collections_to_expr([given[i] for i in alike]).optimize()
             graph.update(optimised.__dask_graph__())
-            for i, of_blocks in zip(alike, optimised.__dask_keys__(), strict=True):
-                keys[i] = list(flatten(of_blocks))
-    return Blocks(graph, list(zip(*keys, strict=True)), tuple(given))
+            keys |= zip(alike, map(list, map(flatten, optimised.__dask_keys__())), strict=True)
+    columns = [keys[i] for i in range(len(given))]
+    return given, graph, list(zip(*columns, strict=True))
 
 
 def beside(X: Any, values: Any, name: str) -> Any:

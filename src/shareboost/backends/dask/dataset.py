@@ -10,28 +10,21 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.validation import _check_feature_names_in
 
-from ...dataset import CheckedSample, Sample, held_out_rows
+from ...dataset import Sample, held_out_rows
 from ...identity import digest
 from ...inputs import backend_name, on_host
 from ...pools.base import Pool
 from ...pools.table import Table
 from ...progress import track
 from ...rows import Rows
-from ...validation import (
-    check_classes,
-    check_labels,
-    check_weighted_classes,
-    checked_weights,
-    class_weights,
-)
+from ...validation import check_weighted_classes, checked_weights, class_weights, encode_labels
 from .. import Backend
 from . import worker
-from .blocks import Blocks, aligned, by_block, check_columns
-from .executor import BlockTasks, DaskExecutor, TensorsTravel
-from .rows import DaskRows, dask_rows
-from .worker import BlockPreparer, BlockSummary, Vector
+from .blocks import aligned, by_block
+from .executor import BlockTasks, DaskExecutor, Graph, TensorsTravel
+from .rows import ClusterShard, DaskRows, dask_rows
+from .worker import BlockPreparer, DaskBlock, Vector
 
 SMALLEST_WEIGHT = float(np.finfo(np.float32).tiny)  # of the largest, 1
 
@@ -45,24 +38,27 @@ class DaskDataset:
     """
 
     executor: DaskExecutor
-    X: Blocks  # the rows as they were given, with labels and weights
-    summaries: tuple[BlockSummary, ...]
+    X: list[Any]  # rows, labels and weights as they were given
+    graph: Graph
+    blocks: tuple[DaskBlock, ...]  # those that have rows
     prepare: BlockPreparer
     device: Any
-    some: tuple[NDArray[np.intp] | None, ...]  # of each block; None: those of positive weight
     in_memory: BlockTasks | None = None  # ``samples``, where the workers hold them
 
     @property
     def by_label(self) -> list[NDArray[Any]]:
         """The labels of every block, and the sum and the largest of the weights of each."""
-        values = [(one.labels, one.weights, one.largest) for one in self.summaries]
+        values = [(block.labels, block.weights, block.largest) for block in self.blocks]
         return list(map(np.concatenate, zip(*values, strict=True)))
 
     @property
     def weighted(self) -> DaskDataset:
         """The rows of positive weight, in the blocks that have any."""
-        weights = [self.prepare.encoded(one.labels, one.largest)[1] for one in self.summaries]
-        return self._only([i for i, of_block in enumerate(weights) if of_block.any()])
+
+        def weighs(block: DaskBlock) -> bool:
+            return bool(self.prepare.encoded(block.labels, block.largest)[1].any())
+
+        return replace(self, blocks=tuple(filter(weighs, self.blocks)))
 
     @property
     def weight_unit(self) -> float:
@@ -72,8 +68,7 @@ class DaskDataset:
     @property
     def n_bytes(self) -> int:
         """About what the rows take."""
-        item = self.prepare.dtype.itemsize
-        return sum(one.n_bytes * item // one.dtype.itemsize for one in self.summaries)
+        return sum(block.n_bytes for block in self.blocks)
 
     @cached_property
     def sizes(self) -> tuple[tuple[int, ...], float]:
@@ -89,8 +84,9 @@ class DaskDataset:
     @property
     def samples(self) -> BlockTasks:
         """The ``Sample`` of every block."""
-        makes = [partial(self.prepare, some) for some in self.some]
-        return self.in_memory or self.executor.map("rows", makes, self.X.keys, self.X.graph)
+        makes = [partial(self.prepare, block.some) for block in self.blocks]
+        keys = [block.keys for block in self.blocks]
+        return self.in_memory or self.executor.map("rows", makes, keys, self.graph)
 
     def release(self) -> None:
         """Have the workers forget what they hold."""
@@ -102,25 +98,32 @@ class DaskDataset:
         The same rows as in a local fit: their labels, a byte or two per row, come here for it.
         Those held out have their own weights, without those of their classes.
         """
-        beside = [keys[1:] for keys in self.X.keys]
-        tasks = self.executor.map("labels", self.prepare.labels, beside, self.X.graph)
+        beside = [block.keys[1:] for block in self.blocks]
+        tasks = self.executor.map("labels", self.prepare.labels, beside, self.graph)
         rows, labels = zip(*tasks.computed(), strict=True)
         lengths = list(map(len, rows))
 
         def taken(numbers: NDArray[np.intp]) -> DaskDataset:
-            places = zip(rows, by_block(numbers, lengths), strict=True)
-            some = tuple(of_block[place] for of_block, place in places)
-            return replace(self, some=some)._only([i for i, one in enumerate(some) if one.size])
+            of_blocks = zip(self.blocks, rows, by_block(numbers, lengths), strict=True)
+            blocks = [block._replace(some=of[some]) for block, of, some in of_blocks if some.size]
+            return replace(self, blocks=tuple(blocks))
 
         train, held_out = held_out_rows(np.concatenate(labels), fraction, random_state)
         unbalanced = replace(self.prepare, factors=np.ones_like(self.prepare.factors), top=1.0)
         return taken(train), replace(taken(held_out), prepare=replace(unbalanced, limit=0.0))
 
-    def _only(self, blocks: Sequence[int]) -> DaskDataset:
-        """Return the rows of some blocks."""
-        X = self.X._replace(keys=[self.X.keys[i] for i in blocks])
-        summaries = tuple(self.summaries[i] for i in blocks)
-        return replace(self, X=X, summaries=summaries, some=tuple(self.some[i] for i in blocks))
+    def balanced(self, class_weight: Any) -> DaskDataset:
+        """Return the rows to train on, with the weights of their classes."""
+        prepare, classes = self.prepare, self.prepare.classes
+        labels, sums, largest = self.by_label
+        index, weights = prepare.encoded(labels, largest)
+        if class_weight is not None:
+            factors = class_weights(class_weight, classes, index, sums)
+            prepare = replace(prepare, factors=factors, top=float((weights * factors[index]).max()))
+        prepare = replace(prepare, limit=SMALLEST_WEIGHT)
+        _, weights = prepare.encoded(labels, largest)
+        check_weighted_classes(classes, np.unique(index[weights > 0]))
+        return replace(self, prepare=prepare)
 
     def fitted(self, pool: Pool, backend: Backend, centred: bool) -> DaskDataset:
         """Fit the pool to the rows; return them, held where they can be."""
@@ -136,7 +139,7 @@ class DaskDataset:
         self, pool: Pool, n_classes: int, intercept: bool, backend: Backend, n: int
     ) -> DaskRows:
         """Return the rows for a run of up to n atoms of the fitted pool."""
-        return dask_rows(self, pool, n_classes, intercept, n)
+        return dask_rows(ClusterShard(self, pool, n_classes, intercept), n)
 
     def held_out(self, rows: Rows) -> DaskValidationSet:
         """Return these rows as those that a run on others is scored on."""
@@ -165,7 +168,7 @@ class DaskTable(Table):
         self.n_rows = dataset.n_rows
         self.n_columns = int(dataset.prepare.checked.n_features_in_)
         self.dtype = dataset.prepare.dtype
-        self.sparse = dataset.summaries[0].kind == "sparse"
+        self.sparse = dataset.blocks[0].kind == "sparse"
 
     def ask(self, question: Any, merge: Any, what: str) -> Any:
         tasks = self._dataset.samples.map(what.replace(" ", "-"), partial(_answer, question))
@@ -204,93 +207,45 @@ class DaskValidationSet:
         return float(right / total)
 
 
-# Checks; most of them on the workers, in one pass.
-
-
-def checked_sample(
-    checked: Any, X: Any, y: Any, sample_weight: Any, allows_nan: bool
-) -> CheckedSample[Any]:
-    """Return the rows to fit an estimator to; ``checked`` learns the columns of X."""
-    check_columns(checked, X, learn=True)
-    dataset = _dataset(checked, X, y, sample_weight, allows_nan)
-    prepare, classes = dataset.prepare, dataset.prepare.classes
-    labels, sums, largest = dataset.by_label
-    index, weights = prepare.encoded(labels, largest)
-    if checked.class_weight is not None:
-        factors = class_weights(checked.class_weight, classes, index, sums)
-        prepare = replace(prepare, factors=factors, top=float((weights * factors[index]).max()))
-    dataset = replace(dataset, prepare=replace(prepare, limit=SMALLEST_WEIGHT))
-    _, weights = dataset.prepare.encoded(labels, largest)
-    check_weighted_classes(classes, np.unique(index[weights > 0]))
-    return CheckedSample(checked, classes, _check_feature_names_in(checked), dataset)
-
-
-def evaluation_sample(
-    checked: Any, eval_set: Sequence[Any], classes: NDArray[Any], allows_nan: bool
-) -> DaskDataset:
-    """Return held-out rows, checked against the training data."""
-    X, y, *weights = eval_set
-    try:
-        check_columns(checked, X)
-        dataset = _dataset(checked, X, y, weights[0] if weights else None, allows_nan, classes)
-    except ValueError as error:
-        raise ValueError(f"eval_set is not valid: {error}") from None
-    if unknown := sorted(set(dataset.by_label[0].tolist()) - set(classes.tolist()), key=str):
-        raise ValueError(
-            f"eval_set has the label {unknown[0]!r}, which y does not hold: it takes the labels "
-            f"{classes.tolist()}."
-        )
-    return dataset.weighted
-
-
-def _dataset(
-    checked: Any,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    allows_nan: bool,
-    classes: NDArray[Any] | None = None,
+def dataset_of(
+    checked: Any, X: Any, y: Any, sample_weight: Any, allows_nan: bool, classes: Any = None
 ) -> DaskDataset:
     """Return the rows with the weights that were given; raise for what cannot be trained on."""
     executor = DaskExecutor()
     if backend_name(X._meta) == "torch":
         executor.client.register_plugin(TensorsTravel())
-    blocks = aligned(X, y, sample_weight)
+    given, graph, keys = aligned(X, y, sample_weight)
     light = type(checked)()  # which knows the columns and nothing else
     for name in vars(checked).keys() & {"n_features_in_", "feature_names_in_"}:
         setattr(light, name, getattr(checked, name))
     summarise = partial(worker.summarised, light, "allow-nan" if allows_nan else True)
-    summaries = executor.map("check", summarise, blocks.keys, blocks.graph).computed()
-    for one in summaries:
-        if isinstance(one, Exception):
-            raise one
-    keys = [keys for keys, one in zip(blocks.keys, summaries, strict=True) if one.n_rows]
-    summaries = [one for one in summaries if one.n_rows]
-    if not summaries:
+    summaries = executor.map("check", summarise, keys, graph).computed()
+    for summary in summaries:
+        if isinstance(summary, Exception):
+            raise summary
+    pairs = zip(keys, summaries, strict=True)
+    blocks = tuple(block._replace(keys=of_block) for of_block, block in pairs if block.n_rows)
+    if not blocks:
         raise ValueError("X has no rows: it takes at least one row of each of 2 classes.")
-    if len(kinds := {one.kind for one in summaries}) > 1:
+    if len(kinds := {block.kind for block in blocks}) > 1:
         raise ValueError(
             f"X has blocks of unlike kinds, {' and '.join(sorted(kinds))}: it takes blocks of one."
         )
-    classes = _classes(summaries) if classes is None else classes
-    dtype = np.result_type(*(one.dtype for one in summaries))
-    largest = np.concatenate([one.largest for one in summaries])
+    classes = _classes(blocks) if classes is None else classes
+    dtype = np.result_type(*(block.dtype for block in blocks))
+    largest = np.concatenate([block.largest for block in blocks])
     most = float(checked_weights(largest, np.empty((largest.size, 0))).max())
     prepare = BlockPreparer(light, dtype, classes, most, np.ones(classes.size))
-    some = (None,) * len(keys)
-    X = blocks._replace(keys=keys)
-    return DaskDataset(executor, X, tuple(summaries), prepare, checked.device, some)
+    return DaskDataset(executor, given, graph, blocks, prepare, checked.device)
 
 
-def _classes(summaries: Sequence[BlockSummary]) -> NDArray[Any]:
+def _classes(blocks: Sequence[DaskBlock]) -> NDArray[Any]:
     """Return the sorted labels of all blocks."""
-    if len({one.labels.dtype.kind in "OUST" for one in summaries}) > 1:
+    if len({block.labels.dtype.kind in "OUST" for block in blocks}) > 1:
         raise ValueError(
             "y mixes text and numbers: it takes labels that are all text or all numbers."
         )
-    classes = np.unique(np.concatenate([one.labels for one in summaries]))
+    classes = np.unique(np.concatenate([block.labels for block in blocks]))
     # As many as there are rows, up to twice the classes: of more, scikit-learn asks nothing else.
-    n_rows = sum(one.n_rows for one in summaries)
-    check_labels(np.resize(classes, min(n_rows, 2 * classes.size)))
-    check_classes(classes)
-    return classes
+    n_rows = sum(block.n_rows for block in blocks)
+    return encode_labels(np.resize(classes, min(n_rows, 2 * classes.size)))[0]

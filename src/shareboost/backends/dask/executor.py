@@ -23,6 +23,7 @@ from distributed.scheduler import KilledWorker
 
 Key = Any  # of a task in a graph
 Graph = dict[Key, Any]
+Merge = Callable[[Any, Any], Any]
 
 # Results that one task of the tree merges.
 BRANCHES = 8
@@ -78,36 +79,27 @@ class DaskExecutor:
         self._held: list[Future] = []
 
     def map(
-        self,
-        what: str,
-        functions: Callable[..., Any] | Sequence[Callable[..., Any]],
-        arguments: Sequence[Sequence[Key | None]],
-        graph: Graph,
+        self, what: str, functions: Any, arguments: Sequence[Sequence[Key]], graph: Graph
     ) -> BlockTasks:
         """Return tasks that apply a function, or one per block, to results of tasks of a graph.
 
-        A key None stands for the value None. All else that a function takes must be in it, as in a
-        ``partial``: nothing then looks for keys there. ``what`` begins the names of the tasks.
+        All else that a function takes is in a ``partial``: Dask looks for no keys there.
         """
         if callable(functions):
             functions = [functions] * len(arguments)
         name = f"shareboost-{what}-{self._run}-{next(self._passes)}"
         tasks = {}
         for i, (function, keys) in enumerate(zip(functions, arguments, strict=True)):
-            values = (None if key is None else TaskRef(key) for key in keys)
-            tasks[name, i] = Task((name, i), function, *values)
+            tasks[name, i] = Task((name, i), function, *map(TaskRef, keys))
         return BlockTasks(self, graph | tasks, list(tasks))
 
     def hold(self, tasks: BlockTasks, n_bytes: float | None = None) -> BlockTasks:
-        """Return tasks whose results stay on the workers until ``release``.
-
-        Where the results take ``n_bytes``, only if the workers have room for them.
-        """
+        """Return tasks whose results stay on the workers, if these have room for so many bytes."""
         if n_bytes is not None:
             with self._in_plain_words():
                 workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-            limits = [worker["memory_limit"] or math.inf for worker in workers]
-            if not n_bytes <= HELD_SHARE * (sum(limits) if limits else math.inf):
+            limit = sum(worker["memory_limit"] or math.inf for worker in workers) or math.inf
+            if not n_bytes <= HELD_SHARE * limit:
                 return tasks
         self._held += self.submitted(tasks)
         return replace(tasks, graph={})
@@ -166,13 +158,10 @@ class DaskExecutor:
 
 @dataclass(frozen=True)
 class BlockTasks:
-    """Tasks that compute a value per block, such as its rows.
-
-    Values that the workers hold need no tasks: then the graph is empty.
-    """
+    """Tasks that compute a value per block, such as its rows."""
 
     executor: DaskExecutor
-    graph: Graph
+    graph: Graph  # empty where the workers hold the values
     keys: Sequence[Key]  # of the values
 
     @property
@@ -193,15 +182,10 @@ class BlockTasks:
             for future in futures:
                 future.release()
 
-    def merged(
-        self,
-        merge: Callable[[Any, Any], Any],
-        then: Callable[..., Any] | None = None,
-        *given: Key,
-    ) -> Any:
+    def merged(self, merge: Merge, then: Callable[..., Any] | None = None, *given: Key) -> Any:
         """Return the values merged in their order, by a tree of tasks.
 
-        The last task also calls ``then`` with results of other tasks and with all of it.
+        ``then`` is called with results of other tasks and with all of it, where that is.
         """
         tasks = self
         while tasks is self or len(tasks.keys) > 1:
@@ -213,7 +197,7 @@ class BlockTasks:
         return total
 
 
-def _merged(merge: Callable[[Any, Any], Any], *parts: Any) -> Any:
+def _merged(merge: Merge, *parts: Any) -> Any:
     return reduce(merge, parts)
 
 
@@ -224,7 +208,6 @@ class TensorsTravel(WorkerPlugin):
     idempotent = True
 
     def setup(self, worker: Any) -> None:
-        """Pickle tensors of a device, which copies them to the host and back."""
         import torch
         from distributed.protocol import dask_serialize
 
@@ -233,5 +216,5 @@ class TensorsTravel(WorkerPlugin):
         @dask_serialize.register(torch.Tensor)
         def serialised(tensor: Any) -> Any:
             if tensor.device.type != "cpu":
-                raise NotImplementedError  # the next way, pickle, is taken
+                raise NotImplementedError  # Dask pickles it then: to the host and back
             return of_host(tensor)

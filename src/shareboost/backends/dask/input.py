@@ -16,7 +16,11 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import _check_feature_names, check_is_fitted
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_feature_names_in,
+    check_is_fitted,
+)
 
 from ...dataset import CheckedSample, GivenSample, row_values
 from ...input_columns import columns_by_name, columns_kept, has_other_names
@@ -28,14 +32,11 @@ from ...validation import check_labels_of_one_type
 from ..base import Backend
 from ..numpy import NumpyBackend
 from .blocks import beside, check_columns, check_table, lengths_of, some_rows, whole_rows
-from .dataset import checked_sample, evaluation_sample
+from .dataset import dataset_of
 
 
 class DaskBackend(NumpyBackend):
-    """The workers of a connected client have the rows; what is decided here is NumPy's.
-
-    Workers compute where their blocks are, in NumPy or on a device of theirs.
-    """
+    """The workers of a connected client have the rows; what is decided here is NumPy's."""
 
     name = "dask"
 
@@ -66,7 +67,11 @@ class DaskInput(Input):
     def sample(
         self, checked: Any, X: Any, y: Any, sample_weight: Any, allows_nan: bool
     ) -> CheckedSample[Any]:
-        return checked_sample(checked, X, y, sample_weight, allows_nan)
+        check_columns(checked, X, learn=True)
+        dataset = dataset_of(checked, X, y, sample_weight, allows_nan)
+        names = _check_feature_names_in(checked)
+        dataset = dataset.balanced(checked.class_weight)
+        return CheckedSample(checked, dataset.prepare.classes, names, dataset)
 
     def given_sample(self, checked: Any, X: Any, y: Any, sample_weight: Any) -> GivenSample:
         y, sample_weight = on_host(y), on_host(sample_weight)
@@ -83,13 +88,25 @@ class DaskInput(Input):
             raise ValueError(
                 "eval_set is Dask's, and X is not: give both in arrays of one kind, or compute it."
             )
-        return evaluation_sample(checked, eval_set, classes, finite == "allow-nan")
+        X, y, *weights = eval_set
+        weight, allows_nan = weights[0] if weights else None, finite == "allow-nan"
+        try:
+            check_columns(checked, X)
+            dataset = dataset_of(checked, X, y, weight, allows_nan, classes)
+        except ValueError as error:
+            raise ValueError(f"eval_set is not valid: {error}") from None
+        if unknown := sorted(set(dataset.by_label[0].tolist()) - set(classes.tolist()), key=str):
+            raise ValueError(
+                f"eval_set has the label {unknown[0]!r}, which y does not hold: it takes the "
+                f"labels {classes.tolist()}."
+            )
+        return dataset.weighted
 
     def answered(self, clf: Predictor, asked: str, X: Any) -> da.Array:
-        """Return an answer to rows of Dask as a lazy array, with the row chunks of X.
+        """Return an answer as a lazy array, with the row chunks of X; the columns are checked.
 
-        Number and names of columns are checked at once, all else in the blocks. Answers are
-        NumPy's, or SciPy's where ``transform`` gives such, of tensors too: Dask cannot join those.
+        Answers are NumPy's, or SciPy's where ``transform`` gives such, of tensors too: Dask cannot
+        join those.
         """
         check_is_fitted(clf)
         # scikit-learn would compute lazy columns to put them into a frame.
@@ -121,11 +138,7 @@ class DaskInput(Input):
         return _of_blocks(model, partitions, empty, asked)
 
     def staged(self, clf: Predictor, asked: str, X: Any) -> Iterator[Any]:
-        """Yield "decisions", "predict" or "scores" of every model of the path, the scores computed.
-
-        The columns of all atoms are one array, of which each answer is made: computed together,
-        they read X once. For scores these columns stay on the cluster.
-        """
+        # The answers are made of one array: computed together, they read X once.
         columns = self.answered(clf, "staged-columns", X)
         if asked == "scores":
             columns = columns.persist()
@@ -136,23 +149,15 @@ class DaskInput(Input):
             yield lazy.compute() if asked == "scores" else lazy
 
     def accuracy(self, predicted: Any, y: Any, sample_weight: Any) -> float:
-        """Return the weighted share of rows whose label is the predicted one.
-
-        Labels and weights may lie in blocks of their own, or in NumPy's arrays. Of every block two
-        sums come back, and nothing else.
-        """
-        values = {"y": y} | ({} if sample_weight is None else {"sample_weight": sample_weight})
-        here = not all(backend_name(value) == "dask" for value in values.values())
-        if here and np.isnan(predicted.shape[0]):
+        given = {"y": y} if sample_weight is None else {"y": y, "sample_weight": sample_weight}
+        lazy = all(backend_name(values) == "dask" for values in given.values())
+        if not lazy and np.isnan(predicted.shape[0]):
             # Nobody knows which of the labels belong to a block before it is predicted.
-            sums = [_sums(*compute(predicted, *values.values()))]
+            sums = [right_and_total(*compute(predicted, *given.values()))]
         else:
-            columns = [
-                predicted,
-                *(beside(predicted, value, name) for name, value in values.items()),
-            ]
+            columns = [predicted, *(beside(predicted, given[name], name) for name in given)]
             blocks = [np.ravel(column.to_delayed(optimize_graph=False)) for column in columns]
-            sums = compute(*map(delayed(_sums, pure=True), *blocks))
+            sums = compute(*map(delayed(right_and_total, pure=True), *blocks))
         right, weight = map(math.fsum, zip(*sums, strict=True))
         if weight == 0:
             raise ValueError(
@@ -239,7 +244,7 @@ def _step_answer(
     return of_scores(asked, weights.scores(columns), classes)
 
 
-def _sums(predicted: Any, y: Any, sample_weight: Any = None) -> tuple[float, float]:
+def right_and_total(predicted: Any, y: Any, sample_weight: Any = None) -> tuple[float, float]:
     """Return the weight of the rows of a block whose label is the predicted one, and of all."""
     y, weight = on_host(y), on_host(sample_weight)
     weight = np.ones(len(predicted)) if weight is None else weight

@@ -41,11 +41,7 @@ ATOMS_LOOKED_AT = 1000
 
 
 class ClusterShard(Shard):
-    """All rows, as the shards of their blocks, which lie on the workers and are asked as one.
-
-    They are held there where all of them take a small part of the workers' memory; else every
-    pass encodes the rows anew.
-    """
+    """All rows, as the shards of their blocks, which lie on the workers and are asked as one."""
 
     def __init__(self, dataset: DaskDataset, pool: Pool, n_classes: int, intercept: bool):
         super().__init__(pool, n_classes, intercept, NUMPY)
@@ -76,10 +72,7 @@ class ClusterShard(Shard):
     def scored(
         self, state: State, mean: Array, wanted: Sequence[Wanted], score: PartTask[Any]
     ) -> list[Any]:
-        """Return the scores of every part of the pool, by totals over all rows in a state.
-
-        The totals stay on the cluster: only scores come here.
-        """
+        """Return the scores of every part of the pool; the totals stay on the cluster."""
         parts = self.pool.parts(self.n_classes)
         n = max(1, ANSWER_BYTES // PART_BYTES)
         scores: list[Any] = []
@@ -90,23 +83,22 @@ class ClusterShard(Shard):
         return scores
 
 
-def dask_rows(
-    dataset: DaskDataset, pool: Pool, n_classes: int, intercept: bool, n_atoms: int
-) -> DaskRows:
+def dask_rows(cluster: ClusterShard, n_atoms: int) -> DaskRows:
     """Return the rows for a fit of so many atoms, refit where their columns fit."""
-    cluster = ClusterShard(dataset, pool, n_classes, intercept)
-    n_near = max(1, int(_client_memory() // _gathered_bytes(cluster, n_atoms)))
+    pool, dataset = cluster.pool, cluster.dataset
+    some = range(0, pool.n_atoms_, -(-pool.n_atoms_ // ATOMS_LOOKED_AT))
+    width = max(int(pool.scales(atom).size) for atom in some)
+    # Of a row: its columns, which grow by doubling, residuals, label and weight.
+    numbers = 2 * (1 + n_atoms * width) + 2 * cluster.n_classes
+    n_near = max(1, int(_client_memory() // (numbers * pool.dtype_.itemsize + 24)))
     if n_near >= dataset.n_rows:
-        return GatheredRows(cluster, [slice(None)] * len(dataset.summaries))
+        return GatheredRows(cluster, [slice(None)] * len(dataset.blocks))
     rounded = 1 << (n_near.bit_length() - 1)  # the same for about as much memory
     return SummedRows(cluster, max(FEWEST_NEAR, min(MOST_NEAR, rounded)))
 
 
 def _client_memory() -> float:
-    """Return the bytes that columns may take here: ``shareboost.client-memory`` of Dask's config.
-
-    Unless that is set, a share of what is free.
-    """
+    """Return the bytes that columns may take here: as configured, or a share of what is free."""
     limit = config.get("shareboost.client-memory", None)
     if limit is not None:
         return float(parse_bytes(limit))
@@ -114,19 +106,11 @@ def _client_memory() -> float:
     return CLIENT_SHARE * min(free, MEMORY_LIMIT - psutil.Process().memory_info().rss)
 
 
-def _gathered_bytes(cluster: ClusterShard, n_atoms: int) -> int:
-    """Return about what columns of so many atoms, residuals, label and weight of a row take."""
-    n = cluster.pool.n_atoms_
-    some = range(0, n, -(-n // ATOMS_LOOKED_AT))
-    width = max(int(cluster.pool.scales(atom).size) for atom in some)
-    numbers = 2 * (1 + n_atoms * width) + 2 * cluster.n_classes  # columns grow by doubling
-    return numbers * cluster.pool.dtype_.itemsize + 24
-
-
 class DaskRows(Rows):
     """Rows that lie on a cluster, and what was chosen of them."""
 
     refit: str  # where
+    n_near: int | None = None  # rows of the sample that is here, if not all are
 
     def __init__(self, cluster: ClusterShard, shard: Shard):
         self.cluster = cluster
@@ -134,14 +118,14 @@ class DaskRows(Rows):
 
     @property
     def identity(self) -> dict[str, str]:
-        return {"refit": digest(self.refit)}
+        return {"refit": digest((self.refit, self.n_near))}
 
     @property
     def placement(self) -> ClusterRun:
         """How the cluster is used."""
         dataset = self.cluster.dataset
         rows = "held by the workers" if self.cluster.shards.held else "made anew for every pass"
-        return ClusterRun(self.refit, rows, dataset.n_rows, len(dataset.summaries))
+        return ClusterRun(self.refit, rows, dataset.n_rows, len(dataset.blocks))
 
     @property
     def _state(self) -> State:
@@ -157,10 +141,7 @@ class DaskRows(Rows):
 
 
 class GatheredRows(DaskRows):
-    """Rows whose chosen columns are gathered, one atom a round: all but scores is computed here.
-
-    They are all rows of each block, or some.
-    """
+    """Rows, all or some, whose chosen columns are gathered: all but scores is computed here."""
 
     refit = "on the client, of gathered columns"
     shard: _GatheredShard
@@ -171,18 +152,9 @@ class GatheredRows(DaskRows):
     def _encode(self) -> None:
         self.total_weight = self.shard.gather()
 
-    def append_alike(self, chosen: Chosen) -> None:
-        """Append an atom as it was appended elsewhere, about the same centres."""
-        start = self.n_columns
-        self._written(chosen.atom, start, start + chosen.scales.size)
-        self._append(*chosen)
-
 
 class _GatheredShard(Shard):
-    """Rows of which the labels, the weights and the chosen columns are here.
-
-    What a block holds of its other columns is where its rows are among all.
-    """
+    """Labels, weights and chosen columns of rows; the data of a block is where its rows are."""
 
     def __init__(self, cluster: ClusterShard, some: Sequence[Any]):
         super().__init__(cluster.pool, cluster.n_classes, cluster.intercept, NUMPY)
@@ -223,17 +195,13 @@ class SummedRows(DaskRows):
 
     def __init__(self, cluster: ClusterShard, n_near: int):
         super().__init__(cluster, cluster)
-        self._n_near = n_near
+        self.n_near = min(n_near, cluster.dataset.n_rows)
         self._curvature: Any = None  # at the point evaluated last
 
-    @property
-    def identity(self) -> dict[str, str]:
-        return {"refit": digest((self.refit, self._n_near))}
-
     def _encode(self) -> None:
-        n_all, rng = self.cluster.dataset.n_rows, np.random.RandomState(0)
-        rows = sample_without_replacement(n_all, min(self._n_near, n_all), random_state=rng)
-        some = by_block(np.sort(rows).astype(np.intp), self.cluster.dataset.sizes[0])
+        dataset, rng = self.cluster.dataset, np.random.RandomState(0)
+        rows = sample_without_replacement(dataset.n_rows, self.n_near, random_state=rng)
+        some = by_block(np.sort(rows).astype(np.intp), dataset.sizes[0])
         self.near = self._resources.enter_context(GatheredRows(self.cluster, some))
 
     def reset(self, atoms: tuple[int, ...]) -> None:
@@ -257,7 +225,8 @@ class SummedRows(DaskRows):
         self, atom: int, centers: Array, scales: NDArray[np.float64], start: int, stop: int
     ) -> Array:
         new, known = Chosen(atom, centers, scales), self._known
-        self.near.append_alike(new)
+        self.near._written(atom, start, stop)
+        self.near._append(*new)
         state = State((*self.chosen, new), self._state.point)
         more = known is not None and known.gradient.shape[1] == start
         calls = (Shard.products, start, stop), (Shard.correlate, start, stop)

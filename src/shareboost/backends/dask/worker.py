@@ -28,8 +28,8 @@ from ..base import Backend
 Vector = NDArray[np.float64]
 
 
-class BlockSummary(NamedTuple):
-    """What one block holds."""
+class DaskBlock(NamedTuple):
+    """What one block holds, and which of its rows are used."""
 
     n_rows: int
     kind: str  # of its rows: "dense", "sparse" or "tensors"
@@ -38,9 +38,13 @@ class BlockSummary(NamedTuple):
     labels: NDArray[Any]  # those that occur, rising
     weights: Vector  # sums of the weights of each label
     largest: Vector  # weight of each label
+    keys: tuple[Any, ...] = ()  # of its rows, labels and weights, if any, in a graph
+    some: NDArray[np.intp] | None = None  # rows that are used; None for those of positive weight
 
 
-def summarised(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> BlockSummary | Exception:
+def summarised(
+    checked: Any, finite: Any, X: Any, y: Any, weight: Any = None
+) -> DaskBlock | Exception:
     """Return what a block holds, or what a local fit would raise for it."""
     try:
         if X.ndim != 2 or X.shape[1] != checked.n_features_in_:
@@ -70,7 +74,7 @@ def summarised(checked: Any, finite: Any, X: Any, y: Any, weight: Any) -> BlockS
     tensors, sparse = backend_name(rows) == "torch", sp.issparse(rows)
     kind = "tensors" if tensors else "sparse" if sparse else "dense"
     n_bytes = bytes_of(rows, True)
-    return BlockSummary(rows.shape[0], kind, numpy_type(rows), n_bytes, unique, sums, largest)
+    return DaskBlock(rows.shape[0], kind, numpy_type(rows), n_bytes, unique, sums, largest)
 
 
 def _checked_rows(checked: Any, X: Any, finite: Any) -> Any:
@@ -105,7 +109,7 @@ class BlockPreparer:
     top: float = 1.0  # the largest weight of a row, over ``most`` and times that of its class
     limit: float = 0.0  # weights below it have no say in any sum
 
-    def __call__(self, some: NDArray[np.intp] | None, X: Any, y: Any, weight: Any) -> Sample:
+    def __call__(self, some: NDArray[np.intp] | None, X: Any, y: Any, weight: Any = None) -> Sample:
         """Return some of the rows; None for those of positive weight."""
         X = _checked_rows(self.checked, X, False)
         index, weights = self.encoded(y, weight)
@@ -115,7 +119,7 @@ class BlockPreparer:
         sample = Sample(X, index, weights)
         return sample if some is None else sample.take(some)
 
-    def labels(self, y: Any, weight: Any) -> tuple[NDArray[np.intp], NDArray[Any]]:
+    def labels(self, y: Any, weight: Any = None) -> tuple[NDArray[np.intp], NDArray[Any]]:
         """Return a block's rows of positive weight, by index, and their labels, small."""
         index, weights = self.encoded(y, weight)
         rows = np.flatnonzero(weights)
@@ -151,9 +155,8 @@ Call = tuple[Any, ...]
 class WorkerShard(Shard):
     """The rows of one block.
 
-    An answer depends on the encoded rows, the state and the calls alone. What the shard still holds
-    of earlier answers, columns and residuals, saves work and changes nothing: a shard that was made
-    anew on another worker answers alike.
+    What it holds of earlier answers, columns and residuals, saves work and changes nothing: a shard
+    that was made anew on another worker answers alike.
     """
 
     def __init__(self, pool: Pool, n_classes: int, intercept: bool, backend: Backend):
