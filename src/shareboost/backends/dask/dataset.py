@@ -40,7 +40,7 @@ class DaskDataset:
     executor: DaskExecutor
     X: list[Any]  # rows, labels and weights as they were given
     graph: Graph
-    blocks: tuple[DaskBlock, ...]  # those that have rows
+    blocks: list[DaskBlock]  # those that have rows
     prepare: BlockPreparer
     device: Any
     in_memory: BlockTasks | None = None  # ``samples``, where the workers hold them
@@ -54,11 +54,9 @@ class DaskDataset:
     @property
     def weighted(self) -> DaskDataset:
         """The rows of positive weight, in the blocks that have any."""
-
-        def weighs(block: DaskBlock) -> bool:
-            return bool(self.prepare.encoded(block.labels, block.largest)[1].any())
-
-        return replace(self, blocks=tuple(filter(weighs, self.blocks)))
+        encoded = self.prepare.encoded
+        blocks = [block for block in self.blocks if encoded(block.labels, block.largest)[1].any()]
+        return replace(self, blocks=blocks)
 
     @property
     def weight_unit(self) -> float:
@@ -106,7 +104,7 @@ class DaskDataset:
         def taken(numbers: NDArray[np.intp]) -> DaskDataset:
             of_blocks = zip(self.blocks, rows, by_block(numbers, lengths), strict=True)
             blocks = [block._replace(some=of[some]) for block, of, some in of_blocks if some.size]
-            return replace(self, blocks=tuple(blocks))
+            return replace(self, blocks=blocks)
 
         train, held_out = held_out_rows(np.concatenate(labels), fraction, random_state)
         unbalanced = replace(self.prepare, factors=np.ones_like(self.prepare.factors), top=1.0)
@@ -224,7 +222,7 @@ def dataset_of(
         if isinstance(summary, Exception):
             raise summary
     pairs = zip(keys, summaries, strict=True)
-    blocks = tuple(block._replace(keys=of_block) for of_block, block in pairs if block.n_rows)
+    blocks = [block._replace(keys=of_block) for of_block, block in pairs if block.n_rows]
     if not blocks:
         raise ValueError("X has no rows: it takes at least one row of each of 2 classes.")
     if len(kinds := {block.kind for block in blocks}) > 1:

@@ -110,13 +110,10 @@ class DaskExecutor:
             future.release()
         self._held.clear()
 
-    def submitted(self, tasks: BlockTasks) -> list[Future]:
+    def submitted(self, tasks: BlockTasks) -> Any:
         """Return the results of tasks as futures."""
         with self._in_plain_words():
-            futures: list[Future] = self.client.get(
-                tasks.graph, list(tasks.keys), sync=False, retries=RETRIES
-            )
-        return futures
+            return self.client.get(tasks.graph, list(tasks.keys), sync=False, retries=RETRIES)
 
     def gathered(self, futures: list[Future]) -> list[Any]:
         """Return the results of futures; give up where there is no worker for too long."""
@@ -163,11 +160,6 @@ class BlockTasks:
     executor: DaskExecutor
     graph: Graph  # empty where the workers hold the values
     keys: Sequence[Key]  # of the values
-
-    @property
-    def held(self) -> bool:
-        """Whether the workers hold the values."""
-        return not self.graph
 
     def map(self, what: str, functions: Any, *first: Key) -> BlockTasks:
         """Return tasks of a function, or one per block, of ``first`` and of the value."""

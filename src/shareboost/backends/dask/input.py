@@ -16,11 +16,7 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_feature_names_in,
-    check_is_fitted,
-)
+from sklearn.utils.validation import _check_feature_names, _check_feature_names_in
 
 from ...dataset import CheckedSample, GivenSample, row_values
 from ...input_columns import columns_by_name, columns_kept, has_other_names
@@ -108,7 +104,6 @@ class DaskInput(Input):
         Answers are NumPy's, or SciPy's where ``transform`` gives such, of tensors too: Dask cannot
         join those.
         """
-        check_is_fitted(clf)
         # scikit-learn would compute lazy columns to put them into a frame.
         kind = _get_output_config("transform", clf)["dense"]
         if asked == "transform" and kind != "default":
@@ -139,7 +134,7 @@ class DaskInput(Input):
 
     def staged(self, clf: Predictor, asked: str, X: Any) -> Iterator[Any]:
         # The answers are made of one array: computed together, they read X once.
-        columns = self.answered(clf, "staged-columns", X)
+        columns = clf._answered("staged-columns", X)
         if asked == "scores":
             columns = columns.persist()
         empty = of_scores(asked, np.empty((0, clf.classes_.size)), clf.classes_)

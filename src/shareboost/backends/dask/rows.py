@@ -49,25 +49,22 @@ class ClusterShard(Shard):
         sent = self.executor.map("pool", partial(copy, pool), [()], {})
         (self.pool_key,) = self.executor.hold(sent).keys
         encode = partial(worker.encoded, n_classes, intercept, dataset.device)
-        self.shards = dataset.samples.map("encode", encode, self.pool_key)
-        self.shards = self.executor.hold(self.shards, self._n_bytes())
-
-    def _n_bytes(self) -> float:
-        """Return about what rows and shards take together, told from the largest block."""
-        lengths, _ = self.dataset.sizes
-        n_held = self.dataset.n_bytes if self.dataset.samples.held else 0
-        largest = replace(self.shards, keys=[self.shards.keys[int(np.argmax(lengths))]])
+        tasks = dataset.samples.map("encode", encode, self.pool_key)
+        # About what rows and shards take together, told from the largest block.
+        lengths, _ = dataset.sizes
+        n_held = 0 if dataset.samples.graph else dataset.n_bytes
+        largest = replace(tasks, keys=[tasks.keys[int(np.argmax(lengths))]])
         measure = partial(worker.bytes_encoded, not n_held)
         (n_bytes,) = largest.map("size", measure).computed()
-        return n_held + n_bytes * sum(lengths) / max(lengths)
+        n_bytes = n_held + n_bytes * sum(lengths) / max(lengths)
+        self.shards = self.executor.hold(tasks, n_bytes)
 
-    def answers(self, state: State, *calls: Call) -> tuple[Any, ...]:
+    def answers(self, state: State, *calls: Call) -> Any:
         """Return what methods of the shards return in a state, summed over all rows."""
         name: str = calls[0][0].__name__
         what = name.replace("evaluate", "evaluation")  # Dask takes "evaluate" for a hash
         tasks = self.shards.map(what.replace("_", "-"), partial(worker.asked, state, calls))
-        totals: tuple[Any, ...] = tasks.merged(worker.added)
-        return totals
+        return tasks.merged(worker.added)
 
     def scored(
         self, state: State, mean: Array, wanted: Sequence[Wanted], score: PartTask[Any]
@@ -124,7 +121,7 @@ class DaskRows(Rows):
     def placement(self) -> ClusterRun:
         """How the cluster is used."""
         dataset = self.cluster.dataset
-        rows = "held by the workers" if self.cluster.shards.held else "made anew for every pass"
+        rows = "made anew for every pass" if self.cluster.shards.graph else "held by the workers"
         return ClusterRun(self.refit, rows, dataset.n_rows, len(dataset.blocks))
 
     @property
@@ -162,9 +159,8 @@ class _GatheredShard(Shard):
 
     def _taken(self, what: str, take: Callable[..., Any]) -> list[Any]:
         """Return what a function takes of some rows of every block."""
-        return self._cluster.shards.map(
-            what, [partial(take, rows) for rows in self._some]
-        ).computed()
+        takes = [partial(take, rows) for rows in self._some]
+        return self._cluster.shards.map(what, takes).computed()
 
     def gather(self) -> float:
         """Bring the labels and the weights here; return the sum of these."""
