@@ -16,7 +16,11 @@ from dask.delayed import delayed
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.validation import _check_feature_names, _check_feature_names_in
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_feature_names_in,
+    check_is_fitted,
+)
 
 from ...dataset import CheckedSample, GivenSample, row_values
 from ...input_columns import columns_by_name, columns_kept, has_other_names
@@ -133,8 +137,9 @@ class DaskInput(Input):
         return _of_blocks(model, partitions, empty, asked)
 
     def staged(self, clf: Predictor, asked: str, X: Any) -> Iterator[Any]:
+        check_is_fitted(clf)
         # The answers are made of one array: computed together, they read X once.
-        columns = clf._answered("staged-columns", X)
+        columns = self.answered(clf, "staged-columns", X)
         if asked == "scores":
             columns = columns.persist()
         empty = of_scores(asked, np.empty((0, clf.classes_.size)), clf.classes_)

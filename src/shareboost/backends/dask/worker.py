@@ -194,7 +194,7 @@ class WorkerShard(Shard):
         """Bring columns and residuals into a state."""
         kept, stop = 0, int(self.intercept)
         for held, new in zip(self._state.chosen, state.chosen, strict=False):
-            if not all(map(np.array_equal, held, new)):
+            if held.atom != new.atom or not all(map(np.array_equal, held[1:], new[1:])):
                 break
             kept, stop = kept + 1, stop + held.scales.size
         point = self._state.point
