@@ -27,7 +27,7 @@ from ..base import ClusterRun
 from ..numpy import NUMPY
 from . import worker
 from .blocks import by_block
-from .worker import Call, Point, State, WorkerShard
+from .worker import Point, State, WorkerShard
 
 if TYPE_CHECKING:
     from .dataset import DaskDataset
@@ -59,8 +59,8 @@ class ClusterShard(Shard):
         n_bytes = n_held + n_bytes * sum(lengths) / max(lengths)
         self.shards = self.executor.hold(tasks, n_bytes)
 
-    def answers(self, state: State, *calls: Call) -> Any:
-        """Return what methods of the shards return in a state, summed over all rows."""
+    def answers(self, state: State, *calls: Any) -> Any:
+        """Return what calls of the shards return in a state, summed over all rows."""
         name: str = calls[0][0].__name__
         what = name.replace("evaluate", "evaluation")  # Dask takes "evaluate" for a hash
         tasks = self.shards.map(what.replace("_", "-"), partial(worker.asked, state, calls))

@@ -148,10 +148,6 @@ class State(NamedTuple):
     point: Point | None = None  # None: the residuals do not matter
 
 
-# A question of a shard, which returns totals, and its arguments.
-Call = tuple[Any, ...]
-
-
 class WorkerShard(Shard):
     """The rows of one block.
 
@@ -240,8 +236,8 @@ def encoded(
     return shard
 
 
-def asked(state: State, calls: Sequence[Call], shard: WorkerShard) -> tuple[Any, ...]:
-    """Return what methods of the shard return in a state, as NumPy's."""
+def asked(state: State, calls: Sequence[Any], shard: WorkerShard) -> tuple[Any, ...]:
+    """Return what calls, ``(question, *arguments)``, of the shard return in a state, as NumPy's."""
     with shard.at_work():
         shard.settle(state)
         totals = [total for question, *given in calls for total in question(shard, *given)]
@@ -251,12 +247,10 @@ def asked(state: State, calls: Sequence[Call], shard: WorkerShard) -> tuple[Any,
 
 def columns_of(atom: int, some: Any, shard: WorkerShard) -> NDArray[Any]:
     """Return the columns of an atom, (columns, n), in X's units, of some rows."""
+    pool, numpy = shard.pool, shard.backend.numpy
     with shard.at_work():
-        parts = [
-            shard.backend.numpy(shard.pool.columns(block.data, atom)).astype(shard.pool.dtype_)
-            for block in shard.blocks
-        ]
-    return np.concatenate(parts, axis=1)[:, some]
+        parts = [numpy(pool.columns(block.data, atom)) for block in shard.blocks]
+    return np.concatenate(parts, axis=1)[:, some].astype(pool.dtype_, copy=False)
 
 
 def labels_of(some: Any, shard: WorkerShard) -> tuple[NDArray[Any], NDArray[Any]]:
