@@ -85,7 +85,8 @@ class Ledger:
             self.add(scored=1, scored_columns=rows.n_columns)
 
         def evaluated(rows: Any, W: Any, _: Any, n_columns: int) -> None:
-            if all(some is None for some in getattr(rows, "_some", ())):  # else a sample
+            some = getattr(rows.shard, "_some", ())
+            if all(isinstance(of_block, slice) for of_block in some):  # else a sample
                 self.add(evaluations=1, products=W.shape[1] + n_columns)
 
         def submitted(_: Any, tasks: Any) -> None:

@@ -75,7 +75,7 @@ def shard_of(pool: Any, X: Any, k: int) -> WorkerShard:
     """Return encoded rows with random labels, their residuals at zero."""
     n = X.shape[0]
     y = np.random.default_rng(0).integers(k, size=n)
-    found = WorkerShard(pool.fit(X), k, True, Sample(X, y, np.ones(n)), None)
+    found = worker.encoded(k, True, None, pool.fit(X), Sample(X, y, np.ones(n)))
     with found.at_work():
         found.evaluate(np.zeros((k, 1)), LogisticLoss(1.0), 1)
     return found

@@ -133,7 +133,7 @@ class LogisticLoss(_Logistic):
         if not isinstance(scores, np.ndarray):
             kernels = backend_module(scores, "kernels")
             return kernels.value_and_residual(scores, y, weight, self.margin)
-        nothing: Floats = np.empty((len(scores), 0), dtype=scores.dtype)
+        nothing = np.empty((len(scores), 0), dtype=scores.dtype)
         return self._evaluated(nothing, scores[:0], y, weight, scores, nothing)
 
     def evaluate(

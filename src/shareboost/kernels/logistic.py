@@ -19,7 +19,7 @@ CHUNK = 512
 # in float32 would be off by 1e-5 of itself, and so would the gradient: a refit could not converge.
 GROUP = 64
 # Integers as wide as the floats of each type: exponents are written into their bits.
-BITS = {"f": np.empty(0, dtype=np.int32), "d": np.empty(0, dtype=np.int64)}
+BITS: dict[str, Array] = {"f": np.empty(0, dtype=np.int32), "d": np.empty(0, dtype=np.int64)}
 
 LOG2_E = 1.4426950408889634
 # ln 2 in two parts, for float32 and for float64: the first has few digits, so that its products

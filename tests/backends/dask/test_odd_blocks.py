@@ -58,6 +58,13 @@ def test_numbers_of_any_type_are_fitted_as_locally(client, X, y, kind):
     assert_alike(new().fit(spread(X), spread(y)), new().fit(X, y))
 
 
+def test_blocks_without_rows_or_weight_take_no_part(client, X, y):
+    weight = np.where(np.arange(300) < SIZES[0], 0.0, 1.0)
+    clf, local = new().fit(spread(X), y, weight), new().fit(X, y, weight)
+    assert_alike(clf, local)
+    assert (clf.cluster_.n_rows, clf.cluster_.n_blocks) == (180, 2)
+
+
 def test_a_class_may_be_missing_from_most_blocks(client, X, data):
     labels = np.sort(data[1])
     assert_alike(new().fit(spread(X), spread(labels)), new().fit(X, labels))

@@ -120,6 +120,15 @@ def test_held_out_rows_may_be_lazy_or_here(client, three):
         new().fit(spread(X), spread(y), eval_set=(lazy[0] * np.nan, lazy[1]))
 
 
+def test_held_out_rows_may_be_of_one_class(client, three):
+    X, y = three
+    here = X[y == 1][:40], y[y == 1][:40]
+    lazy = da.from_array(here[0], chunks=(30, -1)), da.from_array(here[1], chunks=30)
+    local = new(3, n_iter_no_change=1).fit(X, y, eval_set=here)
+    fitted = new(3, n_iter_no_change=1).fit(spread(X), spread(y), eval_set=lazy)
+    assert np.allclose(fitted.path_.validation_scores, local.path_.validation_scores)
+
+
 @both_refits
 def test_a_warm_start_goes_on_from_earlier_rounds(client, three, refitting, mode):
     X, y = map(spread, three)

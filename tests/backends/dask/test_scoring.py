@@ -80,10 +80,10 @@ def test_no_prediction_comes_back_but_sums(clf, spread, data, monkeypatch):
         fetched.extend(found)
         return found
 
-    from shareboost.backends.dask import prediction
+    from shareboost.backends.dask import input
 
-    real = prediction.compute
-    monkeypatch.setattr(prediction, "compute", compute)
+    real = input.compute
+    monkeypatch.setattr(input, "compute", compute)
     clf.score(spread, da.from_array(data[1], chunks=110))
     assert len(fetched) == 3
     assert all(len(sums) == 2 and all(isinstance(one, float) for one in sums) for sums in fetched)

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from shareboost.backends.dask.worker import Point, State, WorkerShard, asked
+from shareboost.backends.dask.worker import Point, State, asked, encoded
 from shareboost.dataset import Sample
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns
@@ -23,7 +23,7 @@ def sample():
 @pytest.fixture
 def new(sample):
     pool = Columns().fit(sample.X)
-    return lambda: WorkerShard(pool, 3, True, sample, None)
+    return lambda: encoded(3, True, None, pool, sample)
 
 
 def state(*atoms, seed=0):
@@ -58,9 +58,3 @@ def test_a_copy_that_was_sent_amid_an_answer_answers_alike(new):
     answers(shard, state(3, 0))  # before the buffers are written
     copy = pickle.loads(sent, buffers=[bytes(buffer.raw()) for buffer in buffers])
     assert_same(answers(copy, state(2, 0)), answers(new(), state(2, 0)))
-
-
-def test_a_block_of_no_rows_answers_nothing(sample):
-    pool = Columns().fit(sample.X)
-    none = sample.take(np.empty(0, dtype=np.intp))
-    assert asked(state(1), [(Shard.residual_sums,)], WorkerShard(pool, 3, True, none, None)) is None

@@ -7,8 +7,6 @@ or frames are given.
 from __future__ import annotations
 
 try:
-    import dask.array  # noqa: F401
+    import distributed  # noqa: F401
 except ImportError as error:  # pragma: no cover
-    raise ImportError(
-        "Dask's arrays and frames need Dask: pip install 'shareboost[dask]'."
-    ) from error
+    raise ImportError("Dask's rows need a cluster: pip install 'shareboost[dask]'.") from error

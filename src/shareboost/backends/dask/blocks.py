@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from itertools import pairwise
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -20,14 +20,11 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import _check_feature_names, _check_n_features
 
 from ...inputs import backend_name, on_host, rows_of
-from ...validation import check_labels_of_one_type, sample_weights
+from ...validation import check_labels_of_one_type, checked_weights
 from .executor import Graph, Key
 
 # Where a frame has the lengths of its partitions, once they are counted.
 COUNTED = "_shareboost_lengths"
-
-
-# Columns.
 
 
 def check_table(X: Any) -> None:
@@ -56,9 +53,9 @@ def check_columns(estimator: Any, X: Any, learn: bool = False) -> None:
     _check_n_features(estimator, X, reset=learn)
 
 
-def whole_rows(X: da.Array) -> da.Array:
-    """Return the array with whole rows in every block."""
-    if X.numblocks[1] == 1:
+def whole_rows(X: Any) -> Any:
+    """Return a table with whole rows in every block."""
+    if not isinstance(X, da.Array) or X.numblocks[1] == 1:
         return X
     if not hasattr(X._meta, "__array_function__") and not sp.issparse(X._meta):
         raise ValueError(
@@ -66,9 +63,6 @@ def whole_rows(X: da.Array) -> da.Array:
             "which Dask cannot join: rechunk it to whole rows before they become such."
         )
     return X.rechunk({1: -1})
-
-
-# Rows.
 
 
 def lengths_of(X: Any) -> tuple[int, ...]:
@@ -101,89 +95,60 @@ def by_block(rows: NDArray[np.intp], lengths: Sequence[int]) -> list[NDArray[np.
 def some_rows(X: Any, rows: NDArray[Any]) -> Any:
     """Return some rows of an array or a frame, lazy, by mask or by index in rising order.
 
-    Every row stays in its block; blocks of which no row is taken are left out. Of a frame the
-    lengths of its partitions are counted, which Dask does not know.
+    Every row stays in its block; blocks of which no row is taken are left out.
     """
-    lengths = lengths_of(X)
-    rows = np.asarray(rows)
-    places = by_block(np.flatnonzero(rows) if rows.dtype == bool else rows, lengths)
+    rows = np.flatnonzero(rows) if np.asarray(rows).dtype == bool else np.asarray(rows)
+    places = by_block(rows, lengths_of(X))
     # One block at least, if of no rows: Dask has no arrays without any.
     kept = [block for block, taken in enumerate(places) if taken.size] or [0]
     places = [places[block] for block in kept]
     counts = tuple(taken.size for taken in places)
-    if not isinstance(X, da.Array):
-        return _of_frame(X, kept, places, counts)
-    index = tuple("ijklm"[: X.ndim])
-    return da.blockwise(
-        rows_of,
-        index,
-        X.blocks[kept],
-        index,
-        da.from_array(np.concatenate(places), chunks=(counts,)),
-        index[:1],
-        adjust_chunks={"i": counts},
-        align_arrays=False,  # the blocks are longer than what is taken of them
-        meta=X._meta,
-        token="shareboost-rows",
-    )
-
-
-def _of_frame(
-    X: Any, kept: list[int], places: list[NDArray[np.intp]], counts: tuple[int, ...]
-) -> Any:
-    """Return those rows of some partitions as a frame."""
+    if isinstance(X, da.Array):
+        index = tuple("ijklm"[: X.ndim])
+        taken = da.from_array(np.concatenate(places), chunks=(counts,))
+        return da.blockwise(
+            *(rows_of, index, X.blocks[kept], index, taken, index[:1]),
+            adjust_chunks={"i": counts},
+            align_arrays=False,  # the blocks are longer than what is taken of them
+            meta=X._meta,
+            token="shareboost-rows",
+        )
     import dask.dataframe as dd
 
     parts = X.partitions[kept].to_delayed(optimize_graph=False)
-    taken = map(delayed(rows_of, pure=True), parts, places)
+    takes = map(delayed(rows_of, pure=True), parts, places)
     # Verified: of a frame that is not, Dask fails to fuse the tasks of arrays made from it.
-    frame = dd.from_delayed(list(taken), meta=X._meta, prefix="shareboost-rows")
+    frame = dd.from_delayed(list(takes), meta=X._meta, prefix="shareboost-rows")
     vars(frame)[COUNTED] = counts
     return frame
 
 
-# Rows, labels and weights side by side.
+def aligned(X: Any, y: Any, sample_weight: Any) -> tuple[list[Any], Graph, list[tuple[Key, ...]]]:
+    """Return rows, labels and weights, if any, in alike blocks, and each block's keys in a graph.
 
-
-class Blocks(NamedTuple):
-    """The keys of every block's rows, labels and weights in one graph."""
-
-    graph: Graph
-    keys: list[tuple[Key | None, ...]]  # of X, y and the weights; None where there are none
-    given: tuple[Any, ...]  # what was computed already is in no graph: this keeps it
-
-
-def aligned(X: Any, y: Any, sample_weight: Any) -> Blocks:
-    """Return the blocks of X with the labels and weights of the same rows.
-
-    Those that are no collections of Dask, or lie in other chunks, are cut as X is.
+    What of them was computed already is in no graph: they are to be kept.
     """
     if y is None:
         raise ValueError("y is None: it takes a label a row.")
-    if isinstance(sample_weight, Number):
-        sample_weights(sample_weight, np.empty((1, 0)))  # raises for one that is no weight
+    if isinstance(sample_weight, Number):  # one for all rows says nothing
+        checked_weights(sample_weight, np.empty((1, 0)))
         sample_weight = None
-    given = [whole_rows(X) if isinstance(X, da.Array) else X, y, sample_weight]
-    for i, name in ((1, "y"), (2, "sample_weight")):
-        if given[i] is not None:
-            given[i] = beside(given[0], given[i], name)
+    given = [whole_rows(X), beside(X, y, "y")]
+    if sample_weight is not None:
+        given.append(beside(X, sample_weight, "sample_weight"))
     graph: Graph = {}
     keys: dict[int, list[Key]] = {}
     # What they have in common is computed once, among the arrays and among the frames. Dask can
     # optimise both at once, but then gives their keys in another order; and ``dask.optimize``
     # gives the keys of one frame for those of another.
     for arrays in (True, False):
-        alike = {
-            i: values
-            for i, values in enumerate(given)
-            if values is not None and isinstance(values, da.Array) == arrays
-        }
+        alike = [i for i, values in enumerate(given) if isinstance(values, da.Array) == arrays]
         if alike:
-            optimised = collections_to_expr(list(alike.values())).optimize()
+            optimised = collections_to_expr([given[i] for i in alike]).optimize()
             graph.update(optimised.__dask_graph__())
             keys |= zip(alike, map(list, map(flatten, optimised.__dask_keys__())), strict=True)
-    columns = [keys.get(i) or [None] * len(keys[0]) for i in range(3)]
-    return Blocks(graph, list(zip(*columns, strict=True)), tuple(given))
+    columns = [keys[i] for i in range(len(given))]
+    return given, graph, list(zip(*columns, strict=True))
 
 
 def beside(X: Any, values: Any, name: str) -> Any:
@@ -195,20 +160,17 @@ def beside(X: Any, values: Any, name: str) -> Any:
             check_labels_of_one_type(values)
         values = np.asarray(on_host(values))
     array = here or isinstance(values, da.Array)
-    if array:
-        if name == "y" and values.ndim == 2 and values.shape[1] == 1:
-            warn = "y is a column, of the shape (rows, 1): it takes one dimension, as of y[:, 0]."
-            warnings.warn(warn, DataConversionWarning, stacklevel=2)
-            values = values[:, 0]
-        if values.ndim != 1:
-            raise ValueError(
-                f"{name} has the shape {values.shape}: it takes one value a row, (rows,)."
-            )
-    elif not hasattr(type(values), "to_dask_array"):
+    if not array and not hasattr(type(values), "to_dask_array"):
         raise ValueError(
             f"{name} is Dask's {type(values).__name__}: it takes its arrays and its Series, and "
             "NumPy's arrays."
         )
+    if array and name == "y" and values.ndim == 2 and values.shape[1] == 1:
+        warn = "y is a column, of the shape (rows, 1): it takes one dimension, as of y[:, 0]."
+        warnings.warn(warn, DataConversionWarning, stacklevel=2)
+        values = values[:, 0]
+    if array and values.ndim != 1:
+        raise ValueError(f"{name} has the shape {values.shape}: it takes one value a row, (rows,).")
     chunks, theirs = _row_chunks(X), values.shape if here else _row_chunks(values)
     if array and not math.isnan(sum(chunks) + sum(theirs)):
         if sum(theirs) != sum(chunks):

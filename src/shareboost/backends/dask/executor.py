@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import count
 from typing import Any
 from uuid import uuid4
@@ -23,6 +23,7 @@ from distributed.scheduler import KilledWorker
 
 Key = Any  # of a task in a graph
 Graph = dict[Key, Any]
+Merge = Callable[[Any, Any], Any]
 
 # Results that one task of the tree merges.
 BRANCHES = 8
@@ -36,6 +37,16 @@ PATIENCE = 15.0
 # Seconds between two looks at the workers while results are awaited.
 LOOK_EVERY = 1.0
 
+# What goes wrong with a cluster, and what to do about it, by the kind of the error.
+CAUSES: dict[type[BaseException], str] = {
+    CommClosedError: "The scheduler of {client} cannot be reached (connect to a cluster and call "
+    "fit again)",
+    KilledWorker: "Several workers in turn ended while they computed the same block, most often "
+    "because it takes more memory than a worker has: make blocks of fewer rows",
+    CancelledError: "The cluster lost or cancelled what it was asked for, because the client was "
+    "restarted, or rows were scattered and their only worker ended",
+    Exception: "A block of the rows could not be computed",
+}
 KEPT = "Finished rounds are in the checkpoint, if there is one"
 
 
@@ -68,28 +79,28 @@ class DaskExecutor:
         self._held: list[Future] = []
 
     def map(
-        self,
-        what: str,
-        functions: Callable[..., Any] | Sequence[Callable[..., Any]],
-        given: Sequence[Sequence[Key | None]],
-        graph: Graph,
+        self, what: str, functions: Any, arguments: Sequence[Sequence[Key]], graph: Graph
     ) -> BlockTasks:
         """Return tasks that apply a function, or one per block, to results of tasks of a graph.
 
-        A key None stands for the value None. All else that a function takes must be in it, as in a
-        ``partial``: nothing then looks for keys there. ``what`` begins the names of the tasks.
+        All else that a function takes is in a ``partial``: Dask looks for no keys there.
         """
         if callable(functions):
-            functions = [functions] * len(given)
+            functions = [functions] * len(arguments)
         name = f"shareboost-{what}-{self._run}-{next(self._passes)}"
         tasks = {}
-        for i, (function, keys) in enumerate(zip(functions, given, strict=True)):
-            values = (None if key is None else TaskRef(key) for key in keys)
-            tasks[name, i] = Task((name, i), function, *values)
+        for i, (function, keys) in enumerate(zip(functions, arguments, strict=True)):
+            tasks[name, i] = Task((name, i), function, *map(TaskRef, keys))
         return BlockTasks(self, graph | tasks, list(tasks))
 
-    def hold(self, tasks: BlockTasks) -> BlockTasks:
-        """Have the results of tasks stay on the workers until ``release``."""
+    def hold(self, tasks: BlockTasks, n_bytes: float | None = None) -> BlockTasks:
+        """Return tasks whose results stay on the workers, if these have room for so many bytes."""
+        if n_bytes is not None:
+            with self._in_plain_words():
+                workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
+            limit = sum(worker["memory_limit"] or math.inf for worker in workers) or math.inf
+            if not n_bytes <= HELD_SHARE * limit:
+                return tasks
         self._held += self.submitted(tasks)
         return replace(tasks, graph={})
 
@@ -99,41 +110,31 @@ class DaskExecutor:
             future.release()
         self._held.clear()
 
-    def has_room(self, n_bytes: float) -> bool:
-        """Return whether workers should hold so many bytes of rows and of their encoding."""
-        with self._in_plain_words():
-            workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
-        limits = [worker["memory_limit"] or math.inf for worker in workers]
-        return n_bytes <= HELD_SHARE * (sum(limits) if limits else math.inf)
-
-    def submitted(self, tasks: BlockTasks) -> list[Future]:
+    def submitted(self, tasks: BlockTasks) -> Any:
         """Return the results of tasks as futures."""
         with self._in_plain_words():
-            futures: list[Future] = self.client.get(
-                tasks.graph, list(tasks.keys), sync=False, retries=RETRIES
-            )
-        return futures
+            return self.client.get(tasks.graph, list(tasks.keys), sync=False, retries=RETRIES)
 
     def gathered(self, futures: list[Future]) -> list[Any]:
-        """Return the results of futures."""
+        """Return the results of futures; give up where there is no worker for too long."""
+        patience = float(config.get("shareboost.worker-patience", PATIENCE))
+        loop: Any = self.client.loop
         with self._in_plain_words():
-            loop: Any = self.client.loop
             results = self.client.gather(futures, asynchronous=True)
-            awaited = asyncio.run_coroutine_threadsafe(results, loop.asyncio_loop)
+            gathering = asyncio.run_coroutine_threadsafe(results, loop.asyncio_loop)
+            seen = time.monotonic()
             try:
-                seen = time.monotonic()
-                while not wait([awaited], timeout=LOOK_EVERY).done:
+                while not wait([gathering], timeout=LOOK_EVERY).done:
                     seen = time.monotonic() if self.client.ncores() else seen
-                    patience = float(config.get("shareboost.worker-patience", PATIENCE))
                     if time.monotonic() - seen > patience:
                         raise ClusterError(
                             f"The cluster has had no worker for {patience:.0f} seconds. {KEPT}: "
                             "start workers and call fit again. Where they take longer to start, "
                             "set shareboost.worker-patience in Dask's configuration."
                         )
-                return list(awaited.result())
+                return list(gathering.result())
             finally:
-                awaited.cancel()
+                gathering.cancel()
 
     @contextmanager
     def _in_plain_words(self) -> Iterator[None]:
@@ -145,35 +146,19 @@ class DaskExecutor:
         except ClusterError:
             raise
         except Exception as error:
-            if self.client.status != "running" or isinstance(error, CommClosedError):
-                why = (
-                    f"The scheduler of {self.client} cannot be reached (connect to a cluster and "
-                    "call fit again)"
-                )
-            elif isinstance(error, KilledWorker):
-                why = (
-                    "Several workers in turn ended while they computed the same block, most often "
-                    "because it takes more memory than a worker has: make blocks of fewer rows"
-                )
-            elif isinstance(error, CancelledError):
-                why = (
-                    "The cluster lost or cancelled what it was asked for, because the client was "
-                    "restarted, or rows were scattered and their only worker ended"
-                )
-            else:
-                why = "A block of the rows could not be computed"
-            raise ClusterError(f"{why}: {type(error).__name__}: {error}. {KEPT}.") from error
+            kind = type(error) if self.client.status == "running" else CommClosedError
+            cause = next(CAUSES[base] for base in kind.__mro__ if base in CAUSES)
+            raise ClusterError(
+                f"{cause.format(client=self.client)}: {type(error).__name__}: {error}. {KEPT}."
+            ) from error
 
 
 @dataclass(frozen=True)
 class BlockTasks:
-    """Tasks that compute a value per block, such as its rows.
-
-    Values that the workers hold need no tasks: then the graph is empty.
-    """
+    """Tasks that compute a value per block, such as its rows."""
 
     executor: DaskExecutor
-    graph: Graph
+    graph: Graph  # empty where the workers hold the values
     keys: Sequence[Key]  # of the values
 
     def map(self, what: str, functions: Any, *first: Key) -> BlockTasks:
@@ -181,7 +166,7 @@ class BlockTasks:
         return self.executor.map(what, functions, [(*first, key) for key in self.keys], self.graph)
 
     def computed(self) -> list[Any]:
-        """Return the values here."""
+        """Return the values, here."""
         futures = self.executor.submitted(self)
         try:
             return self.executor.gathered(futures)
@@ -189,36 +174,23 @@ class BlockTasks:
             for future in futures:
                 future.release()
 
-    def merged(
-        self,
-        merge: Callable[[Any, Any], Any],
-        then: Callable[..., Any] | None = None,
-        *then_given: Key,
-    ) -> Any:
-        """Return the values merged in their order, by a tree of tasks; None is nothing.
+    def merged(self, merge: Merge, then: Callable[..., Any] | None = None, *given: Key) -> Any:
+        """Return the values merged in their order, by a tree of tasks.
 
-        The last task also calls ``then`` with results of other tasks and with all of it.
+        ``then`` is called with results of other tasks and with all of it, where that is.
         """
-        tasks, level = self, 0
-        while len(tasks.keys) > 1 or level == 0:
+        tasks = self
+        while tasks is self or len(tasks.keys) > 1:
             some = [tasks.keys[i : i + BRANCHES] for i in range(0, len(tasks.keys), BRANCHES)]
             tasks = self.executor.map("sum", partial(_merged, merge), some, tasks.graph)
-            level += 1
         if then is not None:
-            tasks = tasks.map("score", then, *then_given)
+            tasks = tasks.map("score", then, *given)
         (total,) = tasks.computed()
         return total
 
 
-def _merged(merge: Callable[[Any, Any], Any], *parts: Any) -> Any:
-    """Return some parts merged in their order."""
-    total = None
-    for part in parts:
-        if total is None or part is None:
-            total = part if total is None else total
-        else:
-            total = merge(total, part)
-    return total
+def _merged(merge: Merge, *parts: Any) -> Any:
+    return reduce(merge, parts)
 
 
 class TensorsTravel(WorkerPlugin):
@@ -228,7 +200,6 @@ class TensorsTravel(WorkerPlugin):
     idempotent = True
 
     def setup(self, worker: Any) -> None:
-        """Pickle tensors of a device, which copies them to the host and back."""
         import torch
         from distributed.protocol import dask_serialize
 
@@ -237,5 +208,5 @@ class TensorsTravel(WorkerPlugin):
         @dask_serialize.register(torch.Tensor)
         def serialised(tensor: Any) -> Any:
             if tensor.device.type != "cpu":
-                raise NotImplementedError  # the next way, pickle, is taken
+                raise NotImplementedError  # Dask pickles it then: to the host and back
             return of_host(tensor)
