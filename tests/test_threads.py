@@ -106,13 +106,15 @@ def test_a_fit_has_the_threads_that_both_blas_and_numba_allow():
         assert n_threads == most
 
 
-def test_results_do_not_depend_on_numbas_limit(digits):
-    X, y = np.tile(digits[0], (6, 1)), np.tile(digits[1], 6)
+@pytest.mark.parametrize(("pool", "times"), [("stumps", (6, 1)), ("columns", (1, 40))])
+def test_results_do_not_depend_on_numbas_limit(digits, pool, times):
+    X, y = np.tile(digits[0], times), np.tile(digits[1], times[0])
+    X = X + np.random.default_rng(0).normal(size=X.shape)  # 40 times as wide: in parts
     most, found = numba.get_num_threads(), []
     for n_threads in sorted({1, most}):
         try:
             numba.set_num_threads(n_threads)
-            found.append(ShareBoostClassifier(6, pool="stumps").fit(X, y))
+            found.append(ShareBoostClassifier(6, pool=pool).fit(X, y))
         finally:
             numba.set_num_threads(most)
     assert np.array_equal(found[0].weights_, found[-1].weights_)

@@ -9,8 +9,7 @@ from naive import scale_of
 from pairs import covering
 
 from shareboost.pools import Columns
-
-ALL = slice(0, 9)
+from shareboost.pools.columns import PART_COLUMNS
 
 
 def some_rows(seed=0, n=60, d=9, k=3):
@@ -23,13 +22,16 @@ def some_rows(seed=0, n=60, d=9, k=3):
 
 def total_stats(pool, X, R, edges):
     blocks = [slice(a, b) for a, b in pairwise(edges)]
+    every = slice(0, pool.n_atoms_)
     return sum(
-        np.asarray(pool.stats(pool.encode(X, b), pool.prepare(R[:, b]), ALL), float) for b in blocks
+        np.asarray(pool.stats(pool.encode(X, b), pool.prepare(R[:, b]), every), float)
+        for b in blocks
     )
 
 
 def norms(pool, X, R, edges):
-    return np.abs(pool.correlations(total_stats(pool, X, R, edges), ALL)).sum(axis=0)
+    every = slice(0, pool.n_atoms_)
+    return np.abs(pool.correlations(total_stats(pool, X, R, edges), every)).sum(axis=0)
 
 
 @pytest.mark.parametrize("scale", ["deviation", "maxabs", "none"])
@@ -60,6 +62,22 @@ def test_a_large_offset_does_not_drown_a_float32_column():
     shifted = (X + 2**20).astype(np.float32)
     pool = Columns().fit(shifted, weight)
     assert np.allclose(norms(pool, shifted, R, [0, 2000]), truth, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize("k", [3, 40])
+def test_parts_of_wide_rows_have_the_statistics_of_all_columns(dtype, k):
+    d = 4 * PART_COLUMNS + 5
+    X, R, _ = some_rows(d=d, k=k)
+    X = np.abs(X).astype(dtype)
+    pool = Columns().fit(X)
+    parts = pool.parts(k)
+    assert [part.start for part in parts] == list(range(0, d, PART_COLUMNS))
+    block, rows = pool.encode(X, slice(0, 60)), pool.prepare(R)
+    for squares in (False, True):
+        every = pool.stats(block, rows, slice(0, d), squares=squares)
+        of_parts = [pool.stats(block, rows, part, squares=squares) for part in parts]
+        assert np.allclose(np.concatenate(of_parts, axis=1), every, rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])

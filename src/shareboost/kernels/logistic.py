@@ -45,24 +45,17 @@ def evaluate(
     n); gradient (k, columns wanted). With a W of no columns the scores are what is in ``residual``.
 
     The true class is kept apart, so that neither the loss nor the residual of an example is rounded
-    away where it leads by far. Exponentials are right to about one unit of their last digit:
-    ``e^x = 2^m e^r`` with a whole m and r between plus and minus half of ln 2. What would be below
-    the least normal number is 0.
+    away where it leads by far.
     """
     if W.size:
         residual[:] = 0
         add_product(W, columns, 0, residual)
     k, n = residual.shape
-    kind, c = residual.dtype.type, SERIES
-    single = residual.itemsize == 4
-    digits, bias = (23, 127) if single else (52, 1023)
-    high, low = LN_2[0] if single else LN_2[1]
-    least = kind((1 - bias) * high)
+    kind = residual.dtype.type
     largest, own = np.empty(CHUNK, residual.dtype), np.empty(CHUNK, residual.dtype)
     true, some = np.empty(CHUNK, residual.dtype), np.empty(CHUNK, residual.dtype)
     rest = np.empty(CHUNK, residual.dtype)
     exponents = np.empty(CHUNK, dtype=bits.dtype)
-    powers = exponents.view(residual.dtype)
     loss = 0.0
     for start in range(0, n, CHUNK):
         size = min(CHUNK, n - start)
@@ -87,23 +80,7 @@ def evaluate(
                 for i in range(size):
                     rest[i] += some[i]
                     some[i] = 0
-            for i in range(size):
-                x = row[i] - largest[i]
-                # A conversion rounds towards zero.
-                exponents[i] = x * kind(LOG2_E) - kind(0.5) if x > least else kind(0)
-            for i in range(size):
-                x, m = row[i] - largest[i], kind(exponents[i])
-                r = (x - m * kind(high)) - m * kind(low)
-                p = kind(c[7])
-                if not single:
-                    p += r * (
-                        kind(c[8])
-                        + r * (kind(c[9]) + r * (kind(c[10]) + r * (kind(c[11]) + r * kind(c[12]))))
-                    )
-                p = kind(c[4]) + r * (kind(c[5]) + r * (kind(c[6]) + r * p))
-                p = kind(c[0]) + r * (kind(c[1]) + r * (kind(c[2]) + r * (kind(c[3]) + r * p)))
-                exponents[i] = (exponents[i] + bias) << digits
-                row[i] = kind(0) if x < least else p * powers[i]
+            _exponentials(row, largest, exponents, size)
             for i in range(size):
                 some[i] += row[i]
         for i in range(size):
@@ -121,3 +98,34 @@ def evaluate(
             residual[y[start + i], start + i] = -rest[i] * largest[i]
     add_product_transposed(residual, columns[: gradient.shape[1]], gradient)
     return loss
+
+
+@compiled(fastmath={"contract"}, inline="always")
+def _exponentials(row: Array, largest: Array, exponents: Array, size: int) -> None:
+    """Overwrite the first numbers of a row by ``exp(row - largest)``, for differences of at most 0.
+
+    ``e^x = 2^m e^r`` with a whole m and r between plus and minus half of ln 2, right to about one
+    unit of the last digit. What would be below the least normal number is 0; NaN stays NaN.
+    ``exponents`` are integers as wide as the row's numbers.
+    """
+    kind, c = row.dtype.type, SERIES
+    single = row.itemsize == 4
+    digits, bias = (23, 127) if single else (52, 1023)
+    high, low = LN_2[0] if single else LN_2[1]
+    least = kind((1 - bias) * high)
+    powers = exponents.view(row.dtype)
+    for i in range(size):
+        x = row[i] - largest[i]
+        # A conversion rounds towards zero.
+        exponents[i] = x * kind(LOG2_E) - kind(0.5) if x > least else kind(0)
+    for i in range(size):
+        x, m = row[i] - largest[i], kind(exponents[i])
+        r = (x - m * kind(high)) - m * kind(low)
+        p = kind(c[7])
+        if not single:
+            p += r * (kind(c[8]) + r * (kind(c[9]) + r * kind(c[10])))
+            p += r**4 * (kind(c[11]) + r * kind(c[12]))
+        p = kind(c[4]) + r * (kind(c[5]) + r * (kind(c[6]) + r * p))
+        p = kind(c[0]) + r * (kind(c[1]) + r * (kind(c[2]) + r * (kind(c[3]) + r * p)))
+        exponents[i] = (exponents[i] + bias) << digits
+        row[i] = kind(0) if x < least else p * powers[i]

@@ -32,9 +32,8 @@ from .table import Table, chunks, joined_powers, powers, scaling
 # Up to so many classes the kernel for few rows is faster than BLAS: by 1.6 for 10 classes, 1.1
 # for 26, none for 50.
 FEW_CLASSES = 32
-# Dense columns of fewer rows than this are taken so many at a time: a part's rows of numbers then
-# stay in the first cache while the classes pass by.
-PART_COLUMNS, MANY_ROWS = 512, 1 << 16
+# Dense columns of fewer rows than this are shared among the threads, so many at a time.
+PART_COLUMNS, MANY_ROWS = 1024, 1 << 16
 # Types of numbers, by NumPy's characters, that kernels are compiled for.
 COMPILED = "?bBhHiIlLqQfd"
 
@@ -109,7 +108,7 @@ class Columns(Pool):
         self.scale_ = np.where(self.usable_, scale, 1.0)
         self.n_atoms_ = table.n_columns
         self.sparse_ = table.sparse
-        self.wide_ = self.n_atoms_ >= 4 * PART_COLUMNS and table.n_rows < MANY_ROWS
+        self.wide_ = self.n_atoms_ >= 2 * PART_COLUMNS and table.n_rows < MANY_ROWS
         self.dtype_ = float_type(table.dtype)
 
     def encode(self, X: Any, rows: slice) -> Any:
