@@ -175,10 +175,10 @@ def _plans(selector: Selector, refit: Refit, fit: Fit) -> list[Plan]:
     spent = pricing.spent(atoms) * (1.0 + ROUNDING)
     affordable = pricing.costs(atoms) <= pricing.freed(atoms).max() * (1.0 + ROUNDING)
     plans = []
-    for new in selector.ranked(refit, fit.W, CANDIDATES, affordable):
-        no_dearer = pricing.spent_after(atoms, new.atom) <= spent
-        model = selector.second_order(refit, fit.W, new.atom)
-        plans += _exchanges(model, rows, new.atom, np.flatnonzero(may_go & no_dearer))
+    best = [choice.atom for choice in selector.ranked(refit, fit.W, CANDIDATES, affordable)]
+    for new, model in zip(best, selector.second_order(refit, fit.W, best), strict=True):
+        no_dearer = pricing.spent_after(atoms, new) <= spent
+        plans += _exchanges(model, rows, new, np.flatnonzero(may_go & no_dearer))
     return sorted(plans, key=lambda plan: plan.change)
 
 

@@ -13,7 +13,8 @@ from shareboost.path import StopReason
 from shareboost.penalties import Frobenius
 from shareboost.pools import Columns, Groups
 from shareboost.rows import Rows
-from shareboost.selection.rules import MOST_COLUMNS
+from shareboost.selection.pricing import Pricing
+from shareboost.selection.rules import MOST_COLUMNS, Selector
 from shareboost.selection.second_order import SecondOrder, by_class
 from shareboost.solvers import Refit
 
@@ -81,6 +82,28 @@ def test_scores_are_those_of_the_quadratic_model(pool, make, tolerance):
             rows.remove(2)
             truth.append(naive_score(rows, W, new))
     assert found == pytest.approx(truth, rel=1e-5)
+
+
+@pytest.mark.parametrize("rule", ["gradient", "newton", "orthogonal"])
+def test_exchanges_are_judged_by_a_matrix_for_each_class(rule, monkeypatch):
+    X, y = random_problem(3, n=120, d=12, k=3)
+    rows, refit, _ = fitted_rows(X, Columns(), (), 3, y, np.ones(120))
+    with rows:
+        rows.append(1)
+        rows.append(4)
+        W, _ = refit(rows, np.zeros((3, 3)), 1e-3)
+        selector = Selector(rows, Pricing(np.ones(12)), rule, "auto")
+        new = [choice.atom for choice in selector.ranked(refit, W, 4, np.ones(12, dtype=bool))]
+        models = list(selector.second_order(refit, W, new))
+        truth = by_class(rows, refit, W, new, {}).scores()
+        found = [m.scores()[m.atoms.index(a)] for m, a in zip(models, new, strict=True)]
+        assert found == pytest.approx(truth)
+        # Without room for that there is one matrix for all classes.
+        monkeypatch.setattr("shareboost.selection.rules.MOST_COLUMNS", 6)
+        selector = Selector(rows, selector.pricing, "gradient", "auto")
+        models = list(selector.second_order(refit, W, new))
+        assert all(len(model.chosen) == 1 for model in models)
+        assert [model.atoms for model in models] == [(atom,) for atom in new]
 
 
 def test_atoms_that_the_chosen_ones_span_score_nothing():

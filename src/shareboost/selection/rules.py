@@ -18,12 +18,14 @@ from .second_order import SecondOrder, by_class, shared
 from .trials import TRIALS, decreases
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from ..pools import Pool
     from ..solvers import Refit
     from .pricing import Pricing
 
 # A rule scores every atom from sums over all rows, or the columns of a shortlist of so many atoms.
-SHORTLISTS = {"orthogonal": 50} | dict.fromkeys(TRIALS, 10)
+SHORTLISTS = {"orthogonal": 100} | dict.fromkeys(TRIALS, 10)
 # Of the orthogonal rule, if columns are slow to compute: with 5 templates it takes three times as
 # long as the gradient rule, with 100 eighty times.
 SLOW_SHORTLIST = 5
@@ -175,9 +177,7 @@ class Selector:
         Atoms that the chosen columns span have nothing to give: if all of a shortlist are such,
         the next atoms are compared. Where there is room for fewer than two, the gradient decides.
         """
-        n_columns, pool = self.rows.n_columns, self.rows.pool
-        products = MOST_PRODUCTS // (self.rows.n_classes * max(1, n_columns))
-        room = min(MOST_COLUMNS, products) - n_columns
+        pool, room = self.rows.pool, self._room()
         worth, found = worth.copy(), np.full_like(worth, -np.inf)
         while (listed := best_places(worth, self.shortlist)).size:
             widths = [pool.scales(int(atom)).size for atom in listed[:MOST_COLUMNS]]
@@ -191,6 +191,12 @@ class Selector:
                 break
             worth[listed] = -np.inf
         return found
+
+    def _room(self) -> int:
+        """Return how many columns of candidates a model with a matrix for each class may have."""
+        n_columns = self.rows.n_columns
+        products = MOST_PRODUCTS // (self.rows.n_classes * max(1, n_columns))
+        return min(MOST_COLUMNS, products) - n_columns
 
     def _without_spanned(self, refit: Refit, W: NDArray[np.float64], worth: Vector) -> Vector:
         """Return the scores with -inf for the best atoms, as long as the chosen columns span them.
@@ -215,13 +221,22 @@ class Selector:
             self._last = _Scores(W, norms, gains, {}, [])
         return self._last
 
-    def second_order(self, refit: Refit, W: NDArray[np.float64], atom: int) -> SecondOrder:
-        """Return a quadratic model of the objective about W that has the atom as a candidate."""
-        for model in self._scores(refit, W).models:
-            if atom in model.atoms:
-                return model
-        self.rows.evaluate(W, refit.loss)
-        return shared(self.rows, refit, W, atom)
+    def second_order(
+        self, refit: Refit, W: NDArray[np.float64], atoms: Sequence[int]
+    ) -> Iterator[SecondOrder]:
+        """Yield, for each of the atoms, a quadratic model about W that has it as a candidate.
+
+        With a matrix for each class, as far as there is room.
+        """
+        models = self._scores(refit, W).models
+        new = [atom for atom in atoms if not any(atom in model.atoms for model in models)]
+        if new:
+            self.rows.evaluate(W, refit.loss)
+            if sum(self.rows.pool.scales(atom).size for atom in new) <= self._room():
+                models.append(by_class(self.rows, refit, W, new, self._centers))
+        for atom in atoms:
+            known = [model for model in models if atom in model.atoms]
+            yield known[0] if known else shared(self.rows, refit, W, atom)
 
     def _gradient(self) -> Vector:
         """Return the l1 norm of every atom's part of the gradient of the average loss."""
