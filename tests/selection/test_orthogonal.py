@@ -94,16 +94,16 @@ def test_exchanges_are_judged_by_a_matrix_for_each_class(rule, monkeypatch):
         W, _ = refit(rows, np.zeros((3, 3)), 1e-3)
         selector = Selector(rows, Pricing(np.ones(12)), rule, "auto")
         new = [choice.atom for choice in selector.ranked(refit, W, 4, np.ones(12, dtype=bool))]
-        models = list(selector.second_order(refit, W, new))
         truth = by_class(rows, refit, W, new, {}).scores()
-        found = [m.scores()[m.atoms.index(a)] for m, a in zip(models, new, strict=True)]
-        assert found == pytest.approx(truth)
+        ((model, known),) = selector.second_order(refit, W, new)
+        assert known == new
+        assert [model.scores()[model.atoms.index(a)] for a in new] == pytest.approx(truth)
         # Without room for that there is one matrix for all classes.
         monkeypatch.setattr("shareboost.selection.rules.MOST_COLUMNS", 6)
         selector = Selector(rows, selector.pricing, "gradient", "auto")
         models = list(selector.second_order(refit, W, new))
-        assert all(len(model.chosen) == 1 for model in models)
-        assert [model.atoms for model in models] == [(atom,) for atom in new]
+        assert all(len(model.chosen) == 1 for model, _ in models)
+        assert [known for _, known in models] == [[atom] for atom in new]
 
 
 def test_atoms_that_the_chosen_ones_span_score_nothing():

@@ -223,8 +223,8 @@ class Selector:
 
     def second_order(
         self, refit: Refit, W: NDArray[np.float64], atoms: Sequence[int]
-    ) -> Iterator[SecondOrder]:
-        """Yield, for each of the atoms, a quadratic model about W that has it as a candidate.
+    ) -> Iterator[tuple[SecondOrder, list[int]]]:
+        """Yield quadratic models about W, and those of the atoms that are candidates of each.
 
         With a matrix for each class, as far as there is room.
         """
@@ -234,9 +234,14 @@ class Selector:
             self.rows.evaluate(W, refit.loss)
             if sum(self.rows.pool.scales(atom).size for atom in new) <= self._room():
                 models.append(by_class(self.rows, refit, W, new, self._centers))
-        for atom in atoms:
-            known = [model for model in models if atom in model.atoms]
-            yield known[0] if known else shared(self.rows, refit, W, atom)
+                new = []
+        left = [atom for atom in atoms if atom not in new]
+        for model in models:
+            if known := [atom for atom in left if atom in model.atoms]:
+                yield model, known
+                left = [atom for atom in left if atom not in known]
+        for atom in new:
+            yield shared(self.rows, refit, W, atom), [atom]
 
     def _gradient(self) -> Vector:
         """Return the l1 norm of every atom's part of the gradient of the average loss."""
