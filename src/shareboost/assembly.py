@@ -97,6 +97,6 @@ def run(
         rows,
         refit,
         stopping,
-        Selector(rows, pricing, clf.rule, clf.shortlist),
+        Selector(rows, pricing, clf.rule, clf.shortlist, clf.swap),
         None if held_out is None else held_out.held_out(rows),
     )

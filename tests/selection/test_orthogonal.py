@@ -237,3 +237,20 @@ def test_columns_that_are_collinear_but_for_rounding_span_no_other():
         rounding=float(np.finfo(np.float32).eps),
     )
     assert not model.spans(5)
+
+
+@pytest.mark.parametrize(("swap", "n"), [(False, 100), (True, 50)])
+def test_as_many_columns_are_compared_by_default_as_the_documentation_says(swap, n):
+    X, y = random_problem(10, n=150, d=300, k=3)
+    one, two = (ShareBoostClassifier(3, swap=swap, shortlist=s).fit(X, y) for s in ("auto", n))
+    assert np.array_equal(one.selected_, two.selected_)
+    compared = []
+
+    def watched(rows, refit, W, atoms, centers):
+        compared.append(len(atoms))
+        return by_class(rows, refit, W, atoms, centers)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shareboost.selection.rules.by_class", watched)
+        ShareBoostClassifier(1, swap=swap).fit(X, y)
+    assert compared[0] == n
