@@ -422,51 +422,61 @@ def differences(ours, theirs, places):
     return rows
 
 
-def behind(cells, default, rival):
-    """Print the cells in which the default has more errors than the rival.
+def behind(cells, default, rivals):
+    """Print the cells in which the default has more errors than a rival.
 
     And by how many of its standard errors: that of the difference, over test rows or splits.
     """
-    cells, found = finished(cells), []
-    for data in NAMES:
-        if (default, data) not in cells or (rival, data) not in cells:
-            continue
-        for place, size in enumerate(budgets_of(data)):
-            gaps = differences(cells[default, data], cells[rival, data], [place])
-            error = gaps.std(ddof=1) / np.sqrt(len(gaps))
-            if -gaps.mean() > error:
-                found.append(f"{data} with {size}: {-100 * gaps.mean():.2f} ± {100 * error:.2f}")
-    where = "; ".join(found) or "no cell"
-    print(f"{default} is behind {rival} by more than a standard error in: {where}.")
+    cells = finished(cells)
+    row("columns chosen by", "fewer errors than the default, by more than a standard error")
+    print("|---|---|")
+    for rival in rivals:
+        found = []
+        for data in NAMES:
+            if (default, data) not in cells or (rival, data) not in cells:
+                continue
+            for place, size in enumerate(budgets_of(data)):
+                gaps = differences(cells[default, data], cells[rival, data], [place])
+                error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+                if -gaps.mean() > error:
+                    found.append(f"{data} {size}: {-100 * gaps.mean():.2f} ± {100 * error:.2f}")
+        row(rival, "; ".join(found) or "nowhere")
 
 
-def ahead(cells, default, datas):
-    """The default's mean error and log loss less those of the others, and standard errors.
+def ahead(cells, default, groups):
+    """The mean errors and log losses of others less the default's, and standard errors.
 
     Of data with one test set the error is that of its rows, of others that of the splits, which
     share rows and make it too small.
     """
     done = finished(cells)
-    row("columns chosen by", "points of error that the default is ahead", "and of log loss")
-    print("|---|---|---|")
+    row("columns chosen by", *(f"{what}, {name}" for name in groups for what in ("error", "log")))
+    print("|---" * (1 + 2 * len(groups)) + "|")
     for name in present(cells):
-        if name == default or not all((n, data) in done for n in (default, name) for data in datas):
-            continue
-        gaps = [
-            differences(done[default, data], done[name, data], range(len(budgets_of(data))))
-            for data in datas
-        ]
-        shares = np.array([len(budgets_of(data)) for data in datas], dtype=float)
-        shares /= shares.sum()
-        gap = shares @ [own.mean() for own in gaps]
-        error = np.sqrt(shares**2 @ [own.var(ddof=1) / len(own) for own in gaps])
-        losses = [
-            np.concatenate(
-                [np.mean([part["log_losses"] for part in done[n, data]], axis=0) for data in datas]
-            ).mean()
-            for n in (name, default)
-        ]
-        row(name, f"{100 * gap:+.2f} ± {100 * error:.2f}", f"{losses[0] - losses[1]:+.3f}")
+        if name != default:
+            entries = [lead(done, default, name, datas) for datas in groups.values()]
+            row(name, *(entry for pair in entries for entry in pair))
+
+
+def lead(done, default, name, datas):
+    """By how much the default is ahead on some data sets, as two entries of the table."""
+    if not all((n, data) in done for n in (default, name) for data in datas):
+        return "", ""
+    gaps = [
+        differences(done[default, data], done[name, data], range(len(budgets_of(data))))
+        for data in datas
+    ]
+    shares = np.array([len(budgets_of(data)) for data in datas], dtype=float)
+    shares /= shares.sum()
+    gap = shares @ [own.mean() for own in gaps]
+    error = np.sqrt(shares**2 @ [own.var(ddof=1) / len(own) for own in gaps])
+    losses = [
+        np.concatenate(
+            [np.mean([part["log_losses"] for part in done[n, data]], axis=0) for data in datas]
+        ).mean()
+        for n in (name, default)
+    ]
+    return f"{100 * gap:+.2f} ± {100 * error:.2f}", f"{losses[0] - losses[1]:+.3f}"
 
 
 def own_numbers(cells):
@@ -584,15 +594,10 @@ if __name__ == "__main__":
     table(cells, "errors", 100, 1, list(SMALL))
     print("\nLog loss.\n")
     table(cells, "log_losses", 1, 2, list(SMALL))
-    groups = {"the four data sets": list(DATA), "the small ones": list(SMALL), "all": NAMES}
-    for name, datas in groups.items():
-        print(f"\nThe default against the others, mean of the cells of {name}.\n")
-        ahead(cells, "orthogonal", datas)
-    print()
-    for name in present(cells):
-        if name != "orthogonal" and name not in dict(ours()):
-            behind(cells, "orthogonal", name)
-            print()
+    print("\nBy how much the default is ahead: points of error, and log loss.\n")
+    ahead(cells, "orthogonal", {"larger": list(DATA), "small": list(SMALL), "all": NAMES})
+    print("\nWhere others are ahead, points of error.\n")
+    behind(cells, "orthogonal", [name for name in present(cells) if name not in dict(ours())])
     print()
     own_numbers(cells)
     print("\nProcessor seconds to select for all numbers of columns, on one thread.\n")

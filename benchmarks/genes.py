@@ -101,7 +101,7 @@ METHODS = {
 
 TRIES = {
     "the default": {},
-    "shortlist=100": {"shortlist": 100},
+    "shortlist=50": {"shortlist": 50},
     "shortlist=None": {"shortlist": None},
     "swap=True": {"swap": True},
     'Columns("none")': {"pool": Columns("none")},
