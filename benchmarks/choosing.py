@@ -54,7 +54,6 @@ from statistics import median
 from time import perf_counter, process_time
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.feature_selection import (
     RFE,
@@ -383,14 +382,11 @@ def given_up(cells, name, data):
 
 
 def table(cells, key, factor, digits, datas, fixed=False):
-    """The mean and the mean rank are over all cells, of rows that have them all."""
+    """The means are over all cells, of rows that have them all."""
     last = ["mean with C=1"] if fixed else []
-    row("columns chosen by", *datas, "mean", "mean rank", *last)
-    print("|---" * (len(datas) + 3 + len(last)) + "|")
+    row("columns chosen by", *datas, "mean", *last)
+    print("|---" * (len(datas) + 2 + len(last)) + "|")
     found, with_one = means_of(cells, key), means_of(cells, "fixed_errors")
-    whole = [name for name in SELECTORS if all((name, data) in found for data in datas)]
-    grids = [np.concatenate([found[name, data] for data in datas]) for name in whole]
-    ranks = dict(zip(whole, rankdata(grids, axis=0), strict=True))
     for name in present(cells):
         lines = [
             " ".join(f"{factor * e:.{digits}f}" for e in found[name, data])
@@ -398,10 +394,10 @@ def table(cells, key, factor, digits, datas, fixed=False):
             else given_up(cells, name, data)
             for data in datas
         ]
-        summary = [""] * (2 + fixed)
-        if name in ranks:
+        summary = [""] * (1 + fixed)
+        if all((name, data) in found for data in datas):
             mean = np.concatenate([found[name, data] for data in datas]).mean()
-            summary = [f"{factor * mean:.{digits + 1}f}", f"{ranks[name].mean():.1f}"]
+            summary = [f"{factor * mean:.{digits + 1}f}"]
             if fixed:
                 mean = np.concatenate([with_one[name, data] for data in datas]).mean()
                 summary.append(f"{100 * mean:.2f}")
