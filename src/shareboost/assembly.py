@@ -90,6 +90,6 @@ def run(
     most = np.inf if clf.n_features is None else clf.n_features
     patience = np.inf if clf.n_iter_no_change is None else clf.n_iter_no_change
     stopping = Stopping(most, clf.tol, clf.refit_tol, patience)
-    selector = Selector(rows, pricing, clf.rule, clf.shortlist)
+    selector = Selector(rows, pricing, clf.rule, clf.shortlist, clf.swap)
     validation_set = None if held_out is None else held_out.held_out(rows)
     return (SwappingRun if clf.swap else Run)(rows, refit, stopping, selector, validation_set)

@@ -87,8 +87,8 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
           of all chosen features. Costly: only the ``shortlist`` is tried.
     shortlist : int, "auto" or None, default="auto"
         How many features, the best by their gradient, a rule compares in a round. ``"auto"``
-        is 50 for ``"orthogonal"``, or 5 if the pool has templates, whose columns are slow to
-        compute, and 10 for the costly rules. None: all features.
+        is 100 for ``"orthogonal"``, 50 with swaps, or 5 if the pool has templates, whose
+        columns are slow to compute; and 10 for the costly rules. None: all features.
     swap : bool, default=False
         Whether a round ends by exchanging features that later ones made useless for better
         ones, as long as the loss falls. ``at(t)`` then has features of its own, not the

@@ -13,7 +13,8 @@ from shareboost.path import StopReason
 from shareboost.penalties import Frobenius
 from shareboost.pools import Columns, Groups
 from shareboost.rows import Rows
-from shareboost.selection.rules import MOST_COLUMNS
+from shareboost.selection.pricing import Pricing
+from shareboost.selection.rules import MOST_COLUMNS, Selector
 from shareboost.selection.second_order import SecondOrder, by_class
 from shareboost.solvers import Refit
 
@@ -81,6 +82,28 @@ def test_scores_are_those_of_the_quadratic_model(pool, make, tolerance):
             rows.remove(2)
             truth.append(naive_score(rows, W, new))
     assert found == pytest.approx(truth, rel=1e-5)
+
+
+@pytest.mark.parametrize("rule", ["gradient", "newton", "orthogonal"])
+def test_exchanges_are_judged_by_a_matrix_for_each_class(rule, monkeypatch):
+    X, y = random_problem(3, n=120, d=12, k=3)
+    rows, refit, _ = fitted_rows(X, Columns(), (), 3, y, np.ones(120))
+    with rows:
+        rows.append(1)
+        rows.append(4)
+        W, _ = refit(rows, np.zeros((3, 3)), 1e-3)
+        selector = Selector(rows, Pricing(np.ones(12)), rule, "auto")
+        new = [choice.atom for choice in selector.ranked(refit, W, 4, np.ones(12, dtype=bool))]
+        truth = by_class(rows, refit, W, new, {}).scores()
+        ((model, known),) = selector.second_order(refit, W, new)
+        assert known == new
+        assert [model.scores()[model.atoms.index(a)] for a in new] == pytest.approx(truth)
+        # Without room for that there is one matrix for all classes.
+        monkeypatch.setattr("shareboost.selection.rules.MOST_COLUMNS", 6)
+        selector = Selector(rows, selector.pricing, "gradient", "auto")
+        models = list(selector.second_order(refit, W, new))
+        assert all(len(model.chosen) == 1 for model, _ in models)
+        assert [known for _, known in models] == [[atom] for atom in new]
 
 
 def test_atoms_that_the_chosen_ones_span_score_nothing():
@@ -214,3 +237,20 @@ def test_columns_that_are_collinear_but_for_rounding_span_no_other():
         rounding=float(np.finfo(np.float32).eps),
     )
     assert not model.spans(5)
+
+
+@pytest.mark.parametrize(("swap", "n"), [(False, 100), (True, 50)])
+def test_as_many_columns_are_compared_by_default_as_the_documentation_says(swap, n):
+    X, y = random_problem(10, n=150, d=300, k=3)
+    one, two = (ShareBoostClassifier(3, swap=swap, shortlist=s).fit(X, y) for s in ("auto", n))
+    assert np.array_equal(one.selected_, two.selected_)
+    compared = []
+
+    def watched(rows, refit, W, atoms, centers):
+        compared.append(len(atoms))
+        return by_class(rows, refit, W, atoms, centers)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shareboost.selection.rules.by_class", watched)
+        ShareBoostClassifier(1, swap=swap).fit(X, y)
+    assert compared[0] == n

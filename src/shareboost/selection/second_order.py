@@ -103,18 +103,24 @@ class SecondOrder:
             found[places] = np.where(beyond[own].any(axis=1), np.inf, lengths)
         return found.tolist()
 
-    def candidate(self, atom: int) -> tuple[Array, Array, Array] | None:
-        """Return S, what is explained of it and g of one atom, or None if it is spanned.
+    def candidates(self, atoms: Sequence[int]) -> Iterator[tuple[Places, Array, Array, Array]]:
+        """Yield atoms that are not spanned, as many columns each, and of these S, U and g.
 
-        In classes in which a column of it is spanned it has nothing to give: there g is 0.
+        Of the atoms come their places among those given. U, (k or 1, atoms, width, n), is what
+        explains their columns. In classes in which a column of it is spanned an atom has nothing to
+        give: there g is 0.
         """
-        own = self.columns(np.array([self.atoms.index(atom)]))
-        free = np.all(self._free(own)[0], axis=(1, 2), keepdims=True)
-        if not free.any():
-            return None
-        S = np.where(free, self.curvature(own)[:, 0], np.eye(own.size))
-        explained = np.where(free, self.explained[:, own[0]], 0.0)
-        return S, explained, np.where(free[:, 0], self.g[:, own[0]], 0.0)
+        known = np.array([self.atoms.index(atom) for atom in atoms], dtype=np.intp)
+        for width in np.unique(self.widths[known]):
+            places = np.flatnonzero(self.widths[known] == width)
+            own = self.columns(known[places])
+            free = np.all(self._free(own)[0], axis=2)
+            some = free.any(axis=0)
+            places, own, free = places[some], own[some], free[:, some, None]
+            if places.size:
+                S = np.where(free[..., None], self.curvature(own), np.eye(width))
+                U = np.where(free[..., None], self.explained[:, own], 0.0)
+                yield places, S, U, np.where(free, self.g[:, own], 0.0)
 
     def spans(self, atom: int) -> bool:
         """Return whether the chosen columns span all columns of an atom, in all classes."""
