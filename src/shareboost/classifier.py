@@ -92,7 +92,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     swap : bool, default=False
         Whether a round ends by exchanging features that later ones made useless for better
         ones, as long as the loss falls. ``at(t)`` then has features of its own, not the
-        first t of ``selected_``; a run takes 3 to 5 times as long (docs/choosing.md).
+        first t of ``selected_``; a run takes 2 to 4 times as long (docs/choosing.md).
     groups : array-like of shape (n_features_in,) or dict, optional
         The label of each column's group, or a dict of them by column name. Groups are
         chosen whole, section 3.2 of the paper, among columns only; ``selected_`` then holds
