@@ -27,13 +27,13 @@ def test_the_residual_is_that_of_a_softmax(n, k):
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("c", "wanted"), [(1, 1), (9, 4), (21, 30)])
+@pytest.mark.parametrize(("c", "wanted"), [(0, 2), (1, 1), (9, 4), (21, 30)])
 def test_an_evaluation_equals_its_steps(dtype, c, wanted):
     rng = np.random.default_rng(c)
     k, n = 7, CHUNK + 9
     columns, W = rng.normal(size=(32, n)).astype(dtype), rng.normal(size=(k, c)).astype(dtype)
     y, weight = rng.integers(k, size=n), rng.uniform(0.5, 2.0, size=n).astype(dtype)
-    residual, gradient = np.empty((k, n), dtype), np.zeros((k, wanted), dtype)
+    residual, gradient = np.full((k, n), 7, dtype), np.zeros((k, wanted), dtype)
     bits = BITS[np.dtype(dtype).char]
     loss = evaluate(W, columns, y, weight, 1.0, bits, residual, gradient)
     work = W.astype(float) @ columns[:c].astype(float)

@@ -42,12 +42,12 @@ def evaluate(
     """Return the total loss at W; write the residual, and add the gradient to ``gradient``.
 
     W (k, c) and columns (at least c, n), in whose type is computed; bits of ``BITS``; residual (k,
-    n); gradient (k, columns wanted). With a W of no columns the scores are what is in ``residual``.
+    n); gradient (k, columns wanted). Without columns at all the scores are what is in ``residual``.
 
     The true class is kept apart, so that neither the loss nor the residual of an example is rounded
     away where it leads by far.
     """
-    if W.size:
+    if len(columns):  # W may have none of them yet
         residual[:] = 0
         add_product(W, columns, 0, residual)
     k, n = residual.shape
