@@ -80,14 +80,6 @@ def test_reports_and_their_numbers_go_to_stdout(run, model, folder, tmp_path, mo
     assert os.listdir(tmp_path) == ["r.html"]
 
 
-def test_the_demo_writes_its_page_alone_to_stdout(program, tmp_path):
-    found = program("demo", "--features", 1, "--out", "-", cwd=tmp_path)
-    assert found.returncode == 0, found.stderr
-    assert found.stdout.startswith(b"<!doctype html>")
-    assert b"round" in found.stderr
-    assert not list(tmp_path.iterdir())
-
-
 @pytest.mark.parametrize(
     "words",
     [

@@ -44,7 +44,7 @@ def test_missing_columns_are_listed_where_the_model_reads_them(run, model, rows,
     rows[read].to_csv(tmp_path / "enough.csv", index=False)
     assert run("predict", model, tmp_path / "enough.csv").exit_code == 0
     rows.drop(columns=read[:2]).to_csv(tmp_path / "few.csv", index=False)
-    refused(run("predict", model, tmp_path / "few.csv"), *map(repr, read[:2]), "are missing")
+    refused(run("predict", model, tmp_path / "few.csv"), *map(repr, read[:2]), "lacks columns")
 
 
 def test_texts_are_encoded_as_in_training(run, text_model, iris_frame, tmp_path):
@@ -71,7 +71,7 @@ def test_unknown_texts_are_told_and_count_as_none(run, text_model, iris_frame, t
     found = run("predict", text_model, tmp_path / "new.csv")
     assert found.exit_code == 0
     assert "'colour'" in found.stderr
-    assert "5 rows" in found.stderr
+    assert found.stderr.count("\n") == 1
     assert "'mauve'" in found.stderr
 
 

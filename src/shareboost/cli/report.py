@@ -44,10 +44,9 @@ def report(
     if out == json == STDOUT:
         raise CommandError("--out and --json are both -: stdout takes one of them.")
     clf = loaded(model, {"--data": data}, [out, json], force)
-    inputs = Inputs.of_model(clf) if hasattr(clf, "feature_names_in_") else None
+    inputs = Inputs.of_model(clf)
     with progress_bars(shows_bars()):
-        source = source_of(data, format_)
-        X, y = read_labelled(source, target, inputs, clf.n_features_in_, clf.classes_)
+        X, y = read_labelled(source_of(data, format_), target, inputs, clf.classes_)
     X = named(X, inputs)
     with written(out) as page, nullcontext() if json is None else written(json) as numbers:
         write_report(
