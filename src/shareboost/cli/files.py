@@ -101,11 +101,6 @@ def shows_bars() -> bool:
     return sys.stderr.isatty()
 
 
-def tell(line: str, *outs: str | None) -> None:
-    """Say that something is done: on stdout, or on stderr where an output is on stdout."""
-    print(line, file=sys.stderr if STDOUT in outs else sys.stdout)
-
-
 def hint(line: str) -> None:
     """Tell people what they might do next; programs are not told."""
     if sys.stderr.isatty():

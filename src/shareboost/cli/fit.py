@@ -126,19 +126,10 @@ def fit(
         raise CommandError(f"--holdout {holdout:g} is not valid: it takes a share from 0 to 1.")
     check_files({"DATA": data, "--test": test}, [out], force)
     clf, rows = fitted(ctx.params)
-    if not hasattr(clf, "weights_"):
-        when = "during cross-validation" if cv else "before the first round was finished"
-        say(f"Interrupted {when}: nothing was written.")
-        raise typer.Exit(INTERRUPTED)
     with output(out, force) as file:
         file.write(content_of(clf, whole_path=not model_only))
     if out != STDOUT:
-        try:
-            lines = summary(clf, rows)
-        except KeyboardInterrupt:  # while the errors were measured
-            say(f"Interrupted: the model is saved in {out}.")
-            raise typer.Exit(INTERRUPTED) from None
-        print(*lines, f"The model is in {out}.", sep="\n")
+        print(*summary(clf, rows), f"The model is in {out}.", sep="\n")
         predict = f"shareboost predict {out} DATA --out predictions.csv"
         hint(f"Next: shareboost explain {out}, or {predict}")
     if clf.path_.stop_reason == "interrupted":

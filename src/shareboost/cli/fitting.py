@@ -27,7 +27,7 @@ Rows = tuple[Any, Any]  # X and y
 def fitted(options: dict[str, Any]) -> tuple[Any, dict[str, Rows]]:
     """Return a classifier fitted as the options of the command ask, and the rows to measure it on.
 
-    Where no round was finished before Ctrl-C, it is not fitted.
+    Ctrl-C ends the rounds, and the fit where none was finished.
     """
     pool, cv, target = options["pool"], options["cv"], options["target"]
     source = source_of(options["data"], options["format_"])
@@ -59,7 +59,7 @@ def fitted(options: dict[str, Any]) -> tuple[Any, dict[str, Rows]]:
         clf.fit(*rows["training"], **({} if cv else {"eval_set": rows.get("held-out")}))
     except KeyboardInterrupt:
         if not hasattr(clf, "weights_"):
-            return clf, rows
+            raise
     if inputs.levels is not None:
         clf.levels_in_ = inputs.levels
     return clf, rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from .app import Force, Format, ModelFile, app
 from .errors import CommandError
-from .files import STDOUT, hint, loaded, shows_bars, tell, written
+from .files import STDOUT, hint, loaded, shows_bars, written
 
 
 @app.command()
@@ -60,5 +61,5 @@ def report(
             verbose=int(shows_bars()),
         )
     if out != STDOUT:
-        tell(f"The report is in {out}.", json)
+        print(f"The report is in {out}.", file=sys.stderr if json == STDOUT else sys.stdout)
         hint("Open it in a browser.")

@@ -117,7 +117,8 @@ def distinct(blocks: list[Any]) -> tuple[list[str], NDArray[Any]]:
 
 def labels_of(texts: Sequence[str], target: str, name: str) -> NDArray[Any]:
     """Return texts as labels: integers where all are whole numbers, else as they are."""
-    check_labels(texts, target, name)
+    if "" in texts:
+        raise CommandError(f"The target {target!r} of {name} has rows without a label.")
     whole = [_WHOLE.fullmatch(text) for text in texts]
     if all(whole):
         return np.array([int(match[1]) for match in whole if match])
@@ -130,22 +131,11 @@ def labels_of(texts: Sequence[str], target: str, name: str) -> NDArray[Any]:
 
 def labels_among(texts: list[str], classes: NDArray[Any], target: str, name: str) -> NDArray[Any]:
     """Return texts as those labels of a trained model that they stand for."""
-    check_labels(texts, target, name, least=1)
     known = {_plain(str(label)): label for label in classes}
     if unknown := [text for text in map(_plain, texts) if text not in known]:
         told = f"The target {target!r} of {name} has labels that the training had not"
         raise CommandError(f"{told}: {listed(unknown)}.")
     return np.array([known[_plain(text)] for text in texts], dtype=classes.dtype)
-
-
-def check_labels(texts: Sequence[str], target: str, name: str, least: int = 2) -> None:
-    """Raise where the target is no column of labels of so many classes."""
-    if "" in texts:
-        raise CommandError(f"The target {target!r} of {name} has rows without a label.")
-    if len(texts) < least:
-        told = f"one class alone, {texts[0]!r}" if texts else "no rows"
-        told = f"The target {target!r} of {name} has {told}"
-        raise CommandError(f"{told}: a classifier takes at least 2 classes.")
 
 
 def _plain(label: str) -> str:

@@ -16,7 +16,6 @@ from .columnar import COLUMNAR, Columnar, filled, survey
 from .encoding import (
     Encoder,
     Inputs,
-    check_labels,
     columns_with_gaps,
     distinct,
     labels_among,
@@ -100,7 +99,6 @@ def _from_matrix(source: Source, path: str, asked: Asked) -> Training:
             f"{source.name} has {X.shape[1]:,} columns, and a model takes at most {MOST_INPUTS:,}"
         )
         raise CommandError(f"{told}: number the indices of an svmlight file without large gaps.")
-    check_labels([str(label) for label in np.unique(y)], "y", source.name)
     inputs = Inputs(NumberedNames(X.shape[1]), is_named=False)
     if asked.holdout is None:
         return Training(X, y, None, inputs)

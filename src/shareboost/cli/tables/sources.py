@@ -116,7 +116,7 @@ def _npz(arrays: Any, name: str, part: str) -> tuple[Any, NDArray[Any] | None]:
         told = f"{name} has no array X or X{end}, but {listed(list(arrays))}"
         raise CommandError(f"{told}: it takes X and y, or X_train and y_train.")
     X, y = arrays[f"X{end}"], arrays.get(f"y{end}")
-    if X.ndim != 2 or X.dtype.kind not in "biuf":
+    if X.ndim != 2 or not len(X) or X.dtype.kind not in "biuf":
         told = f"X{end} of {name} has shape {X.shape} and type {X.dtype}"
         raise CommandError(f"{told}: it takes a matrix of numbers.")
     if y is not None and y.shape != (len(X),):
