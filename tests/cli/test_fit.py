@@ -35,7 +35,7 @@ def test_it_ends_with_features_errors_and_the_place_of_the_model(run, folder, ir
     assert ", ".join(clf.path_.names(clf.selected_)) in found.stdout
     assert f"{1 - clf.score(*iris):.2%} of 150 training rows" in found.stdout
     assert f"The model is in {path}." in found.stdout
-    assert found.stderr == ""  # hints and bars are for terminals
+    assert found.stderr == ""  # bars are for terminals
 
 
 def test_held_out_rows_are_not_trained_on_and_measured_every_round(model, iris, run, folder):

@@ -248,7 +248,7 @@ def test_bars_show_round_loss_error_and_time_on_a_terminal(command, folder, tmp_
         environment | {"COLUMNS": "160", "TERM": "xterm"},
     )
     assert code == 0, shown
-    for part in ("reading", "rounds", "4/4", "loss", "held-out error", "left", "Next: shareboost"):
+    for part in ("reading", "rounds", "4/4", "loss", "held-out error", "left"):
         assert part in shown
 
 

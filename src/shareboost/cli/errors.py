@@ -55,16 +55,10 @@ class Commands(TyperGroup):
         sys.exit(code)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; end quietly where nobody reads on, or at Ctrl-C."""
+        """Run a command and write what it printed; a reader that left early is Typer's matter."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:
-            # What is still to be written goes nowhere, so that the end of the program is quiet.
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
-            os.close(nowhere)
-            raise typer.Exit(1) from None
         except KeyboardInterrupt:
             say("Interrupted.")
             raise typer.Exit(INTERRUPTED) from None

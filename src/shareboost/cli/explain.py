@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -103,6 +102,7 @@ def _of_row(number: int, told: Explanation) -> str:
 def _print_features(clf: Any, most: int) -> None:
     """Print the classes that each feature speaks for and against, and the loss that it saved."""
     from ..class_weights import LEAST_SHARE, sharing
+    from ..inspection.report.data import features_of
 
     path = clf.path_
 
@@ -111,17 +111,12 @@ def _print_features(clf: Any, most: int) -> None:
         least = LEAST_SHARE * abs(weights).max()
         return ", ".join(str(clf.classes_[q]) for q in order if weights[q] >= least > 0) or "-"
 
-    saved: dict[int, str] = {}
-    if len(path) >= clf.selected_.size:  # else its rounds are not known
-        for (before, after), atoms in zip(
-            pairwise([path.start, *path]), path.arrivals(), strict=True
-        ):
-            saved |= dict.fromkeys(atoms, f"{before.loss - after.loss:.4f}")
+    features = features_of(path)
+    rows: list[list[str]] = []
     by_feature = sharing(path, path.step(clf.selected_.size))
-    chosen = zip(clf.selected_.tolist(), path.names(clf.selected_), by_feature, strict=True)
-    rows = [
-        [str(t), name, saved.get(atom, "-"), strongest(weights), strongest(-weights)]
-        for t, (atom, name, weights) in enumerate(chosen, 1)
-    ]
+    for place, weights in zip(path.places(clf.selected_)[0].tolist(), by_feature, strict=True):
+        name, saved = features[place]["name"], features[place]["loss_saved"]
+        shown = "-" if saved is None else f"{saved:.4f}"
+        rows.append([str(len(rows) + 1), name, shown, strongest(weights), strongest(-weights)])
     print(table(["", "feature", "loss saved", "speaks for", "speaks against"], rows))
     print(f"{len(rows)} features, {clf.classes_.size} classes, {clf.columns_.size} columns read.")

@@ -101,12 +101,6 @@ def shows_bars() -> bool:
     return sys.stderr.isatty()
 
 
-def hint(line: str) -> None:
-    """Tell people what they might do next; programs are not told."""
-    if sys.stderr.isatty():
-        print(line, file=sys.stderr)
-
-
 def table(heads: list[str], rows: list[list[str]]) -> str:
     """Return rows as aligned text; numbers to the right, what holds letters to the left."""
     columns = [[printable(cell) for cell in column] for column in zip(heads, *rows, strict=True)]

@@ -8,7 +8,7 @@ import typer
 
 from .app import Data, Force, Format, app
 from .errors import INTERRUPTED, CommandError, say
-from .files import STDOUT, check_files, hint, output
+from .files import STDOUT, check_files, output
 
 POOLS = ("columns", "stumps", "hinges", "products", "pieces", "templates")
 
@@ -130,8 +130,6 @@ def fit(
         file.write(content_of(clf, whole_path=not model_only))
     if out != STDOUT:
         print(*summary(clf, rows), f"The model is in {out}.", sep="\n")
-        predict = f"shareboost predict {out} DATA --out predictions.csv"
-        hint(f"Next: shareboost explain {out}, or {predict}")
     if clf.path_.stop_reason == "interrupted":
         say(f"Interrupted: the {clf.selected_.size} finished rounds are saved.")
         raise typer.Exit(INTERRUPTED)

@@ -15,7 +15,7 @@ from ..pools import Templates, takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
 from .files import printable, shows_bars
-from .tables.encoding import Inputs, columns_with_gaps, number_of
+from .tables.encoding import Inputs, check_gaps, number_of
 from .tables.rows import Asked, named, read_labelled, read_training
 from .tables.sources import source_of
 
@@ -38,11 +38,12 @@ def fitted(options: dict[str, Any]) -> tuple[Any, dict[str, Rows]]:
     with progress_bars(shows_bars()):
         training = read_training(source, asked)
         inputs, held_out = training.inputs, training.held_out
-        _check_gaps(training.X, inputs, pool, source.name)
         if test is not None:
             held_out = read_labelled(test, target, inputs, np.unique(training.y))
-        if held_out is not None:
-            _check_gaps(held_out[0], inputs, pool, (test or source).name)
+        if not takes_nan(pool):
+            check_gaps(training.X, inputs, source.name)
+            if held_out is not None:
+                check_gaps(held_out[0], inputs, (test or source).name)
     clf: Any = ShareBoostClassifier(
         options["features"],
         pool=Templates(image_shape=shape) if pool == "templates" else pool,
@@ -80,12 +81,6 @@ def summary(clf: Any, parts: dict[str, Rows]) -> list[str]:
         f"{1 - clf.score(*rows):.2%} of {len(rows[1])} {part} rows" for part, rows in parts.items()
     ]
     return [*lines, f"Error: {', '.join(errors)}."]
-
-
-def _check_gaps(X: Any, inputs: Inputs, pool: str, name: str) -> None:
-    if not takes_nan(pool) and (columns := columns_with_gaps(X, inputs)):
-        told = f"Columns {listed(columns)} of {name} have missing values, which --pool {pool}"
-        raise CommandError(f"{told} does not take: choose --pool stumps, fill them or --drop them.")
 
 
 def _constraints(options: dict[str, Any], inputs: Inputs) -> dict[str, Any]:

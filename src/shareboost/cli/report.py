@@ -10,7 +10,7 @@ import typer
 
 from .app import Force, Format, ModelFile, app
 from .errors import CommandError
-from .files import STDOUT, hint, loaded, shows_bars, written
+from .files import STDOUT, loaded, shows_bars, written
 
 
 @app.command()
@@ -62,4 +62,3 @@ def report(
         )
     if out != STDOUT:
         print(f"The report is in {out}.", file=sys.stderr if json == STDOUT else sys.stdout)
-        hint("Open it in a browser.")

@@ -58,15 +58,16 @@ class Inputs:
         return columns
 
 
-def columns_with_gaps(X: Any, inputs: Inputs) -> list[str]:
-    """Return the names of the columns of X, dense or sparse, that have missing values."""
+def check_gaps(X: Any, inputs: Inputs, name: str) -> None:
+    """Raise where columns of X, dense or sparse, have missing values."""
     sparse = hasattr(X, "indptr")
     values = X.data if sparse else X
     if values.dtype.kind != "f" or not np.isnan(values.sum()):
-        return []
+        return
     missing = np.isnan(values)
     columns = np.unique(X.indices[missing]) if sparse else np.flatnonzero(missing.any(axis=0))
-    return [inputs.names[j] for j in columns.tolist()]
+    told = f"Columns {listed([inputs.names[j] for j in columns.tolist()])} of {name}"
+    raise CommandError(f"{told} have missing values, which only --pool stumps takes.")
 
 
 class Encoder:

@@ -16,7 +16,7 @@ from .columnar import COLUMNAR, Columnar, filled, survey
 from .encoding import (
     Encoder,
     Inputs,
-    columns_with_gaps,
+    check_gaps,
     distinct,
     labels_among,
     labels_of,
@@ -178,9 +178,8 @@ def blocks_for(clf: Any, source: Source) -> Iterator[Any]:
             blocks = (X[start : start + BLOCK_ROWS] for start in range(0, X.shape[0], BLOCK_ROWS))
             read = inputs
         for X in blocks:
-            if not clf.path_.features.allows_nan and (gaps := columns_with_gaps(X, read)):
-                told = f"Columns {listed(gaps)} of {source.name} have missing values"
-                raise CommandError(f"{told}, which only models of --pool stumps take.")
+            if not clf.path_.features.allows_nan:
+                check_gaps(X, read, source.name)
             if inputs.is_named and used:
                 yield named(X, read)
                 continue
