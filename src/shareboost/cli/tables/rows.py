@@ -13,14 +13,7 @@ from ...input_columns import NumberedNames
 from ...io.model_file import MOST_INPUTS
 from ..errors import CommandError, listed
 from .columnar import COLUMNAR, Columnar, filled, survey
-from .encoding import (
-    Encoder,
-    Inputs,
-    check_gaps,
-    distinct,
-    labels_among,
-    labels_of,
-)
+from .encoding import Encoder, Inputs, check_gaps, distinct, labels_among, labels_of
 from .sources import Source, imported, read_matrix
 
 BLOCK_ROWS = 8192
