@@ -73,6 +73,13 @@ def bad_fits():
             "class_weight=.* is zero for every row",
         ),
         ("one class", {}, lambda X, y: (X, np.full(len(y), 7)), r"y has only one class, 7"),
+        ("one text", {}, lambda X, y: (X, ["a"] * len(y)), "y has only one class, 'a'"),
+        (
+            "one object",
+            {},
+            lambda X, y: (X, np.full(len(y), "a", dtype=object)),
+            "y has only one class, 'a'",
+        ),
         ("NaN", {}, lambda X, y: (replaced(X, np.nan), y), "Input X contains NaN"),
         ("infinity", {}, lambda X, y: (replaced(X, np.inf), y), "Input X contains infinity"),
         (

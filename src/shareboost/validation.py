@@ -212,7 +212,7 @@ def check_classes(classes: NDArray[Any]) -> None:
     """Raise where there are fewer than two."""
     if classes.size < 2:
         raise ValueError(
-            f"y has only one class, {classes[0].item()!r}: a classifier takes labels of at "
+            f"y has only one class, {classes.tolist()[0]!r}: a classifier takes labels of at "
             "least 2 classes."
         )
 
@@ -242,7 +242,7 @@ def check_weighted_classes(classes: NDArray[Any], weighted: NDArray[np.intp]) ->
     """Raise where fewer than two classes, by their numbers, have rows of positive weight."""
     if weighted.size < 2:
         raise ValueError(
-            f"y has only one class of positive weight, {classes[weighted[0]].item()!r}: it takes "
+            f"y has only one class of positive weight, {classes.tolist()[weighted[0]]!r}: it takes "
             "at least 2."
         )
 

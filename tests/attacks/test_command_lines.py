@@ -38,18 +38,14 @@ COMMANDS = {
             "--out": OUTPUTS,
             "--pool": ["columns", "stumps", "products", "pieces", "templates", "trees"],
             "--image-shape": ["2x2", "1x4", "2x2x1", "2x", "2x2x2x2", "0x4"],
-            "--patch-size": ["1", "2", "3"],
-            "--sigma": ["1", "0", "-1", "nan"],
-            "--templates": ["1", "3", "0"],
             "--test": TABLES,
             "--holdout": SHARES,
-            "--costs": ["costs.csv", "costs.json", "t.csv", "m.json", "missing.csv", "folder"],
+            "--costs": ["costs.csv", "t.csv", "m.json", "missing.csv", "folder"],
             "--budget": ["1", "3", "0", "-1", "nan", "inf"],
             "--include": ["a", "b", "y", "x1", "missing"],
             "--exclude": ["a", "b", "y", "x1", "missing"],
             "--drop": ["a", "text", "y", "missing"],
-            "--text": ["error", "one-hot", "hash"],
-            "--levels": ["1", "50", "0"],
+            "--one-hot": ["1", "50", "0"],
             "--seed": ["0", "7", "-1", "4294967296"],
             "--format": FORMATS,
             **dict.fromkeys(["--swap", "--model-only", "--force"]),
@@ -64,7 +60,7 @@ COMMANDS = {
         },
     ),
     "path": ([MODELS], {"--csv": None, "--safe-csv": None}),
-    "explain": ([MODELS], {"--most": COUNTS}),
+    "explain": ([MODELS], {"--top": COUNTS}),
     "export": (
         [MODELS],
         {"--to": ["c", "js", "onnx", "java"], "--out": OUTPUTS, "--force": None},
@@ -131,7 +127,6 @@ def files(tmp_path_factory):
     dump_svmlight_file(X, (X[:, 0] > 0) + 1, str(folder / "t.svm"))
     (folder / "t.csv.gz").write_bytes(gzip.compress((folder / "t.csv").read_bytes()))
     (folder / "costs.csv").write_text("a,1\nb,2\nc,1.5\nd,1\n")
-    (folder / "costs.json").write_text('{"a": 1, "b": 2, "c": 0.5, "d": -1}')
     (folder / "empty.csv").write_text("")
     clf = ShareBoostClassifier(2).fit(frame[[*"abcd"]], y)
     clf.save(folder / "m.json", whole_path=True)

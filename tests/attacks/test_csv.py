@@ -101,7 +101,7 @@ def options(rng):
     words = ["--target", pick(rng, ["y"] * 9 + ODD_NAMES), "--features", rng.integers(1, 4)]
     words += ["--pool", pick(rng, ["columns", "columns", "stumps", "products", "pieces"])]
     extra = [
-        *(("--text", "one-hot"), ("--text", "one-hot", "--levels", 2), ("--holdout", "0.3")),
+        *(("--one-hot", 50), ("--one-hot", 2), ("--holdout", "0.3")),
         *(("--drop", "a"), ("--include", "b"), ("--exclude", "b"), ("--swap",), ("--model-only",)),
         *(("--format", "tsv"), ("--budget", 2), ("--test", "table.csv"), ("--drop", "nothing")),
     ]

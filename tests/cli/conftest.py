@@ -59,7 +59,7 @@ def text_model(run, folder):
     """A model that reads a column of text."""
     path = folder / "text.json"
     found = run(
-        *("fit", folder / "text.csv", "--target", "species", "--text", "one-hot"),
+        *("fit", folder / "text.csv", "--target", "species", "--one-hot", 3),
         *("--include", "colour", "--features", 4, "--out", path),
     )
     assert found.exit_code == 0, found.stderr

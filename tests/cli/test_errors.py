@@ -58,4 +58,4 @@ def test_a_command_that_makes_no_sense_is_one_line_that_names_the_help(
 
 
 def test_a_folder_is_no_table(run, model, tmp_path, refused):
-    refused(run("predict", model, tmp_path, "--format", "csv"), "is a folder")
+    refused(run("predict", model, tmp_path, "--format", "csv"), "Is a directory")

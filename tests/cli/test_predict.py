@@ -44,7 +44,7 @@ def test_missing_columns_are_listed_where_the_model_reads_them(run, model, rows,
     rows[read].to_csv(tmp_path / "enough.csv", index=False)
     assert run("predict", model, tmp_path / "enough.csv").exit_code == 0
     rows.drop(columns=read[:2]).to_csv(tmp_path / "few.csv", index=False)
-    refused(run("predict", model, tmp_path / "few.csv"), *map(repr, read[:2]), "are missing")
+    refused(run("predict", model, tmp_path / "few.csv"), *map(repr, read[:2]), "lacks columns")
 
 
 def test_texts_are_encoded_as_in_training(run, text_model, iris_frame, tmp_path):
@@ -71,7 +71,7 @@ def test_unknown_texts_are_told_and_count_as_none(run, text_model, iris_frame, t
     found = run("predict", text_model, tmp_path / "new.csv")
     assert found.exit_code == 0
     assert "'colour'" in found.stderr
-    assert "5 rows" in found.stderr
+    assert found.stderr.count("\n") == 1
     assert "'mauve'" in found.stderr
 
 
@@ -138,9 +138,7 @@ def test_a_model_of_no_feature_predicts_every_row(run, model, folder, tmp_path):
     assert len(predicted(run("predict", tmp_path / "none.json", folder / "iris.csv"))) == 150
 
 
-def test_an_interrupt_tells_whether_predictions_were_written(
-    run, model, folder, tmp_path, monkeypatch
-):
+def test_an_interrupt_leaves_no_file(run, model, folder, tmp_path, monkeypatch):
     from shareboost.cli.tables import rows
 
     blocks_for = rows.blocks_for
@@ -153,8 +151,7 @@ def test_an_interrupt_tells_whether_predictions_were_written(
     found = run("predict", model, folder / "iris.csv")
     assert found.exit_code == 130
     assert found.stdout.count("\n") == 151
-    assert found.stderr == "Interrupted: 150 predictions were written, and the others not.\n"
+    assert found.stderr == "Interrupted.\n"
     found = run("predict", model, folder / "iris.csv", "--out", tmp_path / "p.csv")
     assert found.exit_code == 130
-    assert found.stderr == "Interrupted: nothing was written.\n"
     assert not list(tmp_path.iterdir())

@@ -112,9 +112,9 @@ def test_a_model_is_exported_as_python_does(run, model, tmp_path, refused):
     refused(run("export", model, "--to", "rust", "--out", tmp_path / "m.rs"), "--to rust")
 
 
-def test_info_tells_versions_threads_devices_and_extras(run):
+def test_info_tells_versions_threads_and_devices(run):
     shown = run("info").stdout
-    for part in (shareboost.__version__, np.__version__, "threads", "devices", "extra"):
+    for part in (shareboost.__version__, np.__version__, "threads", "devices", "pyarrow"):
         assert part in shown
 
 

@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -83,18 +81,6 @@ def test_an_error_that_is_no_share_is_refused(error):
         curve.features_needed(error)
 
 
-def test_the_frame_has_a_row_a_model(wine, monkeypatch):
-    X, y, X_test, y_test = wine
-    curve = error_curve(ShareBoostClassifier(4).fit(X, y), X_test, y_test)
-    frame = curve.to_frame()
-    assert frame.columns.tolist() == ["n_features", "fraction", "n_columns", "error"]
-    assert frame["n_features"].tolist() == [1, 2, 3, 4]
-    assert np.array_equal(frame["error"], curve.errors)
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"shareboost\[pandas\]"):
-        curve.to_frame()
-
-
 def test_frames_and_sparse_rows_are_taken(wine):
     X, y = load_iris(return_X_y=True, as_frame=True)
     clf = ShareBoostClassifier(3).fit(X, y)
@@ -116,7 +102,7 @@ def test_unknown_labels_are_errors(wine):
 def test_bad_input_is_named(wine):
     X, y, X_test, y_test = wine
     clf = ShareBoostClassifier(2).fit(X, y)
-    with pytest.raises(ValueError, match="y has 3 labels and X 89 rows"):
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[89, 3\]"):
         error_curve(clf, X_test, y_test[:3])
     with pytest.raises(ValueError, match="y has missing labels"):
         error_curve(clf, X_test, [None, *y_test[1:]])
@@ -150,7 +136,7 @@ def test_without_candidates_fractions_are_zero():
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (None, [0, 1], "X is not valid"),
+        (3, [0, 1], "Expected sequence or array-like"),
         (np.ones((2, 13)), [0.0, np.nan], "y has missing labels"),
         (np.ones((2, 13)), [None, "a"], "y has missing labels"),
         (np.ones((2, 13)), [0, 1], r"none of the classifier's classes, \['a', 'b', 'c'\]"),

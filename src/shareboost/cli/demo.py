@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import redirect_stdout
 from typing import Annotated, Any
 
 import typer
 
+from ..io.files import check_target
 from .app import Force, app
-from .files import STDOUT, check_files, tell, written
+from .files import table
 
 
 @app.command()
 def demo(
-    out: Annotated[str, typer.Option(help="The page to write; `-` is stdout.")] = "report.html",
+    out: Annotated[str, typer.Option(help="The page to write.")] = "report.html",
     features: Annotated[int, typer.Option(min=1, help="How many features at most.")] = 20,
     force: Force = False,
 ) -> None:
@@ -25,14 +24,11 @@ def demo(
     """
     from ..inspection.report import write_report
 
-    check_files({}, [out], force)
-    with redirect_stdout(sys.stderr if out == STDOUT else sys.stdout):
-        clf, X_train, X_test, y_train, y_test = train_on_digits(features)
+    check_target(out, force)
+    clf, X_train, X_test, y_train, y_test = train_on_digits(features)
     training = {"X_train": X_train, "y_train": y_train}
-    with written(out) as path:
-        write_report(clf, X_test, y_test, path, **training, title="Digits", overwrite=force)
-    if out != STDOUT:
-        tell(f"The report is in {out}: open it in a browser.")
+    write_report(clf, X_test, y_test, out, **training, title="Digits", overwrite=force)
+    print(f"The report is in {out}: open it in a browser.")
 
 
 def train_on_digits(n_features: int) -> tuple[Any, ...]:
@@ -48,15 +44,16 @@ def train_on_digits(n_features: int) -> tuple[Any, ...]:
     )
     clf = ShareBoostClassifier(n_features=n_features).fit(X_train, y_train)
     path = clf.path_
-
-    print("round  feature      loss  training error  test error")
-    names = path.features.names(digits.feature_names)
-    staged = zip(clf.staged_predict(X_train), clf.staged_predict(X_test), strict=True)
-    for t, (train, test) in enumerate(staged):
-        print(
-            f"{t + 1:>5}  {names[t]:<10} {path.losses[t]:6.3f}  "
-            f"{(train != y_train).mean():>14.1%}  {(test != y_test).mean():>10.1%}"
-        )
+    rows = zip(
+        map(str, range(1, len(path) + 1)),
+        path.features.names(digits.feature_names),
+        (f"{loss:.3f}" for loss in path.losses),
+        (f"{(labels != y_train).mean():.1%}" for labels in clf.staged_predict(X_train)),
+        (f"{(labels != y_test).mean():.1%}" for labels in clf.staged_predict(X_test)),
+        strict=True,
+    )
+    heads = ["round", "feature", "loss", "training error", "test error"]
+    print(table(heads, [list(row) for row in rows]))
     print(
         f"\n{clf.selected_.size} features out of {X_train.shape[1]}, the same for all "
         f"{clf.classes_.size} digits: {1 - clf.score(X_test, y_test):.1%} of "

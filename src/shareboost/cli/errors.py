@@ -8,7 +8,7 @@ import traceback
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -29,25 +29,18 @@ class CommandError(ValueError):
 
 
 class Commands(TyperGroup):
-    """The commands, in the order in which people meet them; their errors are one line on stderr."""
+    """The commands; their errors are one line on stderr."""
 
-    ORDER = ("demo", "fit", "predict", "path", "explain", "report", "export", "info")
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands as --help lists them."""
-        return sorted(super().list_commands(ctx), key=self.ORDER.index)
-
-    def main(self, args: Sequence[str] | None = None, *_: Any, **settings: Any) -> Any:
+    def main(self, args: Sequence[str] | None = None, *_: Any, **settings: Any) -> NoReturn:
         """Run the command and end the program with its exit code."""
         words = list(sys.argv[1:] if args is None else args)
         others = [word for word in words if word != DEBUG]
-        standalone = settings.pop("standalone_mode", True)
         code = FAILED
         try:
             _replace_closed_streams()
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_: say(f"Warning: {message}")
-                code = super().main(others, standalone_mode=False, **settings) or 0
+                code = super().main(others, **settings | {"standalone_mode": False}) or 0
         except UsageError as error:
             if type(error).__name__ == "NoArgsIsHelpError":
                 error.show()
@@ -59,23 +52,15 @@ class Commands(TyperGroup):
                 traceback.print_exception(error)
             else:
                 say(_line(error))
-        if not standalone:
-            return code
         sys.exit(code)
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; end quietly where nobody reads on, or at Ctrl-C."""
+        """Run a command and write what it printed; a reader that left early is Typer's matter."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except BrokenPipeError:
-            # What is still to be written goes nowhere, so that the end of the program is quiet.
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, sys.stdout.fileno())
-            os.close(nowhere)
-            raise typer.Exit(1) from None
         except KeyboardInterrupt:
-            say("Interrupted: nothing was written.")
+            say("Interrupted.")
             raise typer.Exit(INTERRUPTED) from None
         return result
 

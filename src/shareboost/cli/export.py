@@ -9,7 +9,7 @@ import typer
 
 from .app import Force, ModelFile, app
 from .errors import CommandError
-from .files import STDOUT, loaded, tell, written
+from .files import STDOUT, loaded, written
 
 TO = ("c", "js", "onnx")
 
@@ -38,4 +38,4 @@ def export(
     with written(out) as path:
         exporter(clf, path, overwrite=force)
     if out != STDOUT:
-        tell(f"The model is in {out}.")
+        print(f"The model is in {out}.")

@@ -101,17 +101,6 @@ def shows_bars() -> bool:
     return sys.stderr.isatty()
 
 
-def tell(line: str, *outs: str | None) -> None:
-    """Say that something is done: on stdout, or on stderr where an output is on stdout."""
-    print(line, file=sys.stderr if STDOUT in outs else sys.stdout)
-
-
-def hint(line: str) -> None:
-    """Tell people what they might do next; programs are not told."""
-    if sys.stderr.isatty():
-        print(line, file=sys.stderr)
-
-
 def table(heads: list[str], rows: list[list[str]]) -> str:
     """Return rows as aligned text; numbers to the right, what holds letters to the left."""
     columns = [[printable(cell) for cell in column] for column in zip(heads, *rows, strict=True)]

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from .app import Data, Force, Format, app
 from .errors import INTERRUPTED, CommandError, say
-from .files import STDOUT, check_files, hint, output
-
-if TYPE_CHECKING:
-    from .fitting import Fitted
+from .files import STDOUT, check_files, output
 
 POOLS = ("columns", "stumps", "hinges", "products", "pieces", "templates")
-TEXT = ("error", "one-hot")
 
 
 @app.command()
@@ -23,7 +19,7 @@ def fit(
     data: Data,
     target: Annotated[
         str | None,
-        typer.Option(help="The column with the classes; in an NPZ file the array, else `y`."),
+        typer.Option(help="The column with the classes, of CSV, TSV and Parquet."),
     ] = None,
     features: Annotated[int, typer.Option(min=1, help="How many features at most.")] = 20,
     out: Annotated[
@@ -46,17 +42,6 @@ def fit(
             "rows, channels last. Square ones of one channel unless told.",
         ),
     ] = None,
-    patch_size: Annotated[
-        int | None,
-        typer.Option(min=1, help="For --pool templates: their side in pixels, 7 unless told."),
-    ] = None,
-    sigma: Annotated[
-        float | None,
-        typer.Option(help="For --pool templates: deviation of the masks, 6 pixels unless told."),
-    ] = None,
-    templates: Annotated[
-        int | None, typer.Option(min=1, help="For --pool templates: how many, 1000 unless told.")
-    ] = None,
     cv: Annotated[
         bool,
         typer.Option("--cv", help="Choose how many features, up to --features, by 5 folds."),
@@ -73,8 +58,8 @@ def fit(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="What each column costs: CSV lines `column,cost`, or a JSON object. Features are "
-            "then chosen by what they bring per cost.",
+            help="What each column costs: CSV lines `column,cost`. Features are then chosen by "
+            "what they bring per cost.",
         ),
     ] = None,
     budget: Annotated[
@@ -100,16 +85,15 @@ def fit(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="A column to leave out, an id perhaps. Repeatable."),
     ] = None,
-    text: Annotated[
-        str,
+    one_hot: Annotated[
+        int | None,
         typer.Option(
-            metavar="|".join(TEXT),
-            help="With columns of text: name them in an error, or make a feature of each text.",
+            metavar="N",
+            min=1,
+            help="Make a feature of each text of columns of text, which have up to N different "
+            "ones. Else columns of text are an error.",
         ),
-    ] = "error",
-    levels: Annotated[
-        int, typer.Option(min=1, help="Most different texts of a column under --text one-hot.")
-    ] = 50,
+    ] = None,
     swap: Annotated[
         bool, typer.Option("--swap", help="Exchange features that later ones made useless. Slower.")
     ] = False,
@@ -127,43 +111,25 @@ def fit(
 
     - `shareboost fit iris.csv --target species`
     - `shareboost fit genes.parquet --target tumour --features 10 --holdout 0.2 --out genes.json`
-    - `shareboost fit people.csv --target income --text one-hot --pool stumps --cv`
+    - `shareboost fit people.csv --target income --one-hot 50 --pool stumps --cv`
     - `shareboost fit sensors.csv --target state --costs prices.csv --budget 100`
     - `zcat big.csv.gz | shareboost fit - --target y --out - > model.json`
     """
-    from .fitting import fitted
+    from ..io.model_file import content_of
+    from .fitting import fitted, summary
 
-    for option, value, known in (("--pool", pool, POOLS), ("--text", text, TEXT)):
-        if value not in known:
-            raise CommandError(f"{option} {value} is not known: it takes {', '.join(known)}.")
+    if pool not in POOLS:
+        raise CommandError(f"--pool {pool} is not known: it takes {', '.join(POOLS)}.")
     if test is not None and holdout is not None:
         raise CommandError("--test and --holdout are two ways to hold out rows: give one of them.")
     if holdout is not None and not 0 < holdout < 1:
         raise CommandError(f"--holdout {holdout:g} is not valid: it takes a share from 0 to 1.")
     check_files({"DATA": data, "--test": test}, [out], force)
-    result = fitted(ctx.params)
-    if result is None:
-        when = "during cross-validation" if cv else "before the first round was finished"
-        say(f"Interrupted {when}: nothing was written.")
-        raise typer.Exit(INTERRUPTED)
-    _write(result, out, force, model_only)
-
-
-def _write(result: Fitted, out: str, force: bool, model_only: bool) -> None:
-    """Write the model and end with a few lines."""
-    from ..io.model_file import content_of
-
+    clf, rows = fitted(ctx.params)
     with output(out, force) as file:
-        file.write(content_of(result.clf, whole_path=not model_only))
+        file.write(content_of(clf, whole_path=not model_only))
     if out != STDOUT:
-        try:
-            lines = result.lines()
-        except KeyboardInterrupt:  # while the errors were measured
-            say(f"Interrupted: the model is saved in {out}.")
-            raise typer.Exit(INTERRUPTED) from None
-        print(*lines, f"The model is in {out}.", sep="\n")
-        predict = f"shareboost predict {out} DATA --out predictions.csv"
-        hint(f"Next: shareboost explain {out}, or {predict}")
-    if result.interrupted:
-        say(f"Interrupted: the {result.clf.selected_.size} finished rounds are saved.")
+        print(*summary(clf, rows), f"The model is in {out}.", sep="\n")
+    if clf.path_.stop_reason == "interrupted":
+        say(f"Interrupted: the {clf.selected_.size} finished rounds are saved.")
         raise typer.Exit(INTERRUPTED)

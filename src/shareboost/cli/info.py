@@ -1,21 +1,22 @@
-"""``shareboost info``: versions, threads, devices, and which extras are installed."""
+"""``shareboost info``: versions, threads and devices."""
 
 from __future__ import annotations
 
 import os
 import platform
-import re
 from importlib import metadata, util
 
 from .app import app
 
-NEEDED = ("numpy", "scipy", "scikit-learn", "numba", "rich", "typer")
-OTHERS = ("pandas", "polars", "pyarrow", "torch", "onnx", "matplotlib")
+LIBRARIES = (
+    *("numpy", "scipy", "scikit-learn", "numba", "rich", "typer"),
+    *("pandas", "polars", "pyarrow", "torch", "dask", "onnx", "matplotlib"),  # of extras
+)
 
 
 @app.command()
 def info() -> None:
-    """Show versions, threads, devices and extras: what to send along with a question."""
+    """Show versions, threads and devices: what to send along with a question."""
     from .. import __version__
     from ..threads import single_threaded_blas
 
@@ -24,10 +25,9 @@ def info() -> None:
     lines = [
         ("shareboost", __version__),
         ("Python", f"{platform.python_version()} on {platform.platform()}"),
-        *((name, _version(name)) for name in (*NEEDED, *OTHERS)),
+        *((name, _version(name)) for name in LIBRARIES),
         ("threads", threads),
         ("devices", ", ".join(_devices())),
-        *_extras(),
     ]
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
@@ -49,20 +49,3 @@ def _devices() -> list[str]:
 
     gpus = [f"cuda:{i} ({cuda.get_device_name(i)})" for i in range(cuda.device_count())]
     return ["NumPy", "cpu", *gpus]
-
-
-def _extras() -> list[tuple[str, str]]:
-    """Return which extras of the installed package are there, and what others lack."""
-    try:
-        requirements = metadata.requires("shareboost") or []
-    except metadata.PackageNotFoundError:
-        return []
-    missing: dict[str, list[str]] = {}
-    for requirement in requirements:
-        if match := re.match(r"([\w.-]+).*;\s*extra\s*==\s*['\"]([\w-]+)['\"]", requirement):
-            lacks = missing.setdefault(match[2], [])
-            lacks += [match[1]] if _version(match[1]) == "not installed" else []
-    return [
-        (f"extra {extra}", f"lacks {', '.join(names)}" if names else "installed")
-        for extra, names in sorted(missing.items())
-    ]

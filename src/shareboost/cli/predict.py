@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from .app import Data, Force, Format, ModelFile, SafeCsv, app
-from .errors import INTERRUPTED, say
 from .files import STDOUT, csv_lines, loaded, output, shows_bars
 
 
@@ -37,21 +36,13 @@ def predict(
 
     clf = loaded(model, {"DATA": data}, [out], force)
     source = source_of(data, format_)
-    done = 0
     heads = ["prediction", *(f"probability_{label}" for label in clf.classes_ if proba)]
     lines: list[list[Any]] = [heads]  # written with the first rows, not before an error
     with output(out, force) as file, progress_bars(shows_bars()):
-        try:
-            for X in blocks_for(clf, source):
-                labels = clf.predict(X).tolist()
-                scores = clf.predict_proba(X).tolist() if proba else [[]] * len(labels)
-                lines += ([label, *row] for label, row in zip(labels, scores, strict=True))
-                file.write(csv_lines(lines, safe_csv).encode())
-                lines = []
-                done += len(labels)
-        except KeyboardInterrupt:
-            if out != STDOUT or not done:
-                raise
-            say(f"Interrupted: {done} predictions were written, and the others not.")
-            raise typer.Exit(INTERRUPTED) from None
+        for X in blocks_for(clf, source):
+            labels = clf.predict(X).tolist()
+            scores = clf.predict_proba(X).tolist() if proba else [[]] * len(labels)
+            lines += ([label, *row] for label, row in zip(labels, scores, strict=True))
+            file.write(csv_lines(lines, safe_csv).encode())
+            lines = []
         file.write(csv_lines(lines, safe_csv).encode())

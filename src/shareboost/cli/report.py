@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import nullcontext
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from .app import Force, Format, ModelFile, app
 from .errors import CommandError
-from .files import STDOUT, hint, loaded, shows_bars, tell, written
+from .files import STDOUT, loaded, shows_bars, written
 
 
 @app.command()
@@ -44,10 +45,9 @@ def report(
     if out == json == STDOUT:
         raise CommandError("--out and --json are both -: stdout takes one of them.")
     clf = loaded(model, {"--data": data}, [out, json], force)
-    inputs = Inputs.of_model(clf) if hasattr(clf, "feature_names_in_") else None
+    inputs = Inputs.of_model(clf)
     with progress_bars(shows_bars()):
-        source = source_of(data, format_)
-        X, y = read_labelled(source, target, inputs, clf.n_features_in_, clf.classes_)
+        X, y = read_labelled(source_of(data, format_), target, inputs, clf.classes_)
     X = named(X, inputs)
     with written(out) as page, nullcontext() if json is None else written(json) as numbers:
         write_report(
@@ -61,5 +61,4 @@ def report(
             verbose=int(shows_bars()),
         )
     if out != STDOUT:
-        tell(f"The report is in {out}.", json)
-        hint("Open it in a browser.")
+        print(f"The report is in {out}.", file=sys.stderr if json == STDOUT else sys.stdout)

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import _num_samples, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from ..arrays import pandas_for
 from ..input_columns import columns_read
 from ..inputs import input_of, on_host
 from ..predictor import Predictor
 from ..validation import check_labels_of_one_type, is_number, sample_weights
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from ..model import ModelPath
 
 NORMAL_QUANTILE = 1.959963984540054  # two-sided, 95%
@@ -40,12 +37,6 @@ class ErrorCurve:
             raise ValueError(f"error={error!r} is not valid: it takes a share of rows, 0 to 1.")
         enough = self.n_features[self.errors <= error]
         return int(enough.min()) if enough.size else None
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a model as a pandas frame."""
-        pd = pandas_for("n_features, fractions, n_columns and errors")
-        fields = {"n_features": self.n_features, "fraction": self.fractions}
-        return pd.DataFrame(fields | {"n_columns": self.n_columns, "error": self.errors})
 
 
 def error_curve(
@@ -106,17 +97,12 @@ def check_has_path(clf: Any, fitted: bool = True) -> None:
 def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
     """Return the labels of rows that a fitted classifier is measured on, checked: some known."""
     check_has_path(clf)
-    try:
-        n_rows = _num_samples(X)
-    except TypeError as error:
-        raise TypeError(f"X is not valid: it takes an array, matrix or frame. {error}") from None
     y = on_host(y)
     check_labels_of_one_type(y)
     labels: NDArray[Any] = column_or_1d(y)
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise ValueError("y has missing labels (NaN): it takes a label for every row.")
-    if labels.size != n_rows:
-        raise ValueError(f"y has {labels.size} labels and X {n_rows} rows: y takes a label a row.")
+    check_consistent_length(X, labels)
     if not np.isin(labels, clf.classes_).any():
         raise ValueError(
             f"y holds none of the classifier's classes, {clf.classes_.tolist()}, but labels such "

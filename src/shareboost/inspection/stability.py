@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Stratum = tuple[NDArray[np.intp], int]  # the rows of a class, and how many a resample holds
 
-SHOWN = 5  # names that a Stability shows
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Stability:
@@ -47,11 +45,9 @@ class Stability:
     def __repr__(self) -> str:
         n, d = self.selections.shape
         low, high = self.interval
-        top = [f"{self.names[j]} {self.frequencies[j]:.2f}" for j in self.order[:SHOWN]]
-        more = ", ..." if d > SHOWN else ""
         return (
             f"<Stability over {n} resamples: index {self.index:.2f} ({low:.2f} to {high:.2f}), "
-            f"{self.n_features.mean():.1f} of {d} columns on average; {', '.join(top)}{more}>"
+            f"{self.n_features.mean():.1f} of {d} columns on average>"
         )
 
     @cached_property

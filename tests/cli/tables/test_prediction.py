@@ -15,7 +15,7 @@ CLASSES = np.array([0, 1])
 
 
 def labelled(path, names):
-    return read_labelled(source_of(str(path), None), "y", Inputs(names), len(names), CLASSES)
+    return read_labelled(source_of(str(path), None), "y", Inputs(names), CLASSES)
 
 
 @pytest.mark.parametrize(("values", "dtype"), [(["7", "9"], "int8"), (["1000.25", "1"], "float64")])

@@ -17,11 +17,11 @@ def clf(fitted_model):
 
 
 def test_templates_are_beside_their_masks(clf):
-    sheet = np.asarray(plot_templates(clf, across=3).images[0].get_array())
+    sheet = np.asarray(plot_templates(clf).images[0].get_array())
     features = clf.path_.features
-    assert sheet.shape == (4 * 8, 6 * 8)  # masks of 6 x 6, and gaps of 2
+    assert sheet.shape == (2 * 8, 12 * 8)  # masks of 6 x 6, and gaps of 2
     for place in range(12):
-        top, left = 8 * (place // 3), 16 * (place % 3)
+        top, left = 8 * (place // 6), 16 * (place % 6)
         template = features.templates[place][:, :, 0]
         enlarged = np.repeat(np.repeat(template, 2, axis=0), 2, axis=1)
         np.testing.assert_allclose(
@@ -44,7 +44,7 @@ def test_channels_are_side_by_side(digits):
     X, y = digits
     pool = Templates(**SMALL, image_shape=(8, 8, 8))
     clf = ShareBoostClassifier(2, pool=pool).fit(edges(X[:200]), y[:200])
-    sheet = np.asarray(plot_templates(clf, across=2).images[0].get_array())
+    sheet = np.asarray(plot_templates(clf).images[0].get_array())
     template = clf.path_.features.templates[0]
     side = 3 * 3 + 2  # a grid of 3 x 3 channels, the last one empty
     assert sheet.shape == (side + 2, 4 * (side + 2))
@@ -78,7 +78,7 @@ def test_another_object_is_refused(digits):
 
 def test_misclassified_images_have_both_labels(clf, digits):
     X, y = (part[500:800] for part in digits)
-    ax = plot_errors(clf, X, y, n_images=7, across=3)
+    ax = plot_errors(clf, X, y, n_images=7)
     found = clf.predict(X)
     wrong = np.flatnonzero(found != y)[:7]
     assert [text.get_text() for text in ax.texts] == [f"{found[i]} ({y[i]})" for i in wrong]

@@ -205,5 +205,5 @@ def test_what_cannot_be_told_is_refused(clf, wine):
         report_data(clf, *wine[2:], X_train=wine[0])
     with pytest.raises(TypeError, match="clf is a list"):
         report_data([clf], *wine[2:])
-    with pytest.raises(ValueError, match="y has 3 labels"):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         report_data(clf, wine[2], wine[3][:3])

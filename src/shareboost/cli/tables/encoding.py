@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 
 from ...io.model_file import Levels, level_name
 from ..errors import CommandError, listed, say
+from .sources import imported
+
+# A whole number of up to 15 digits. Codes such as 007 are texts.
+_WHOLE = re.compile(r"([+-]?(?:0|[1-9]\d{0,14}))(?:\.0*)?", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,7 @@ class Inputs:
 
     names: Sequence[str]  # that of the table's column or, for one of text, ``column=level``
     levels: Levels | None = None  # perhaps the column of text and the text that each is 1 for
+    is_named: bool = True  # else the names are numbers alone
 
     @classmethod
     def of_table(cls, columns: dict[str, list[str] | None]) -> Inputs:
@@ -35,14 +40,10 @@ class Inputs:
         return cls(names, levels if any(levels) else None)
 
     @classmethod
-    def numbered(cls, n: int) -> Inputs:
-        """Return those of n columns without names."""
-        return cls([f"x{i}" for i in range(n)])
-
-    @classmethod
     def of_model(cls, clf: Any) -> Inputs:
         """Return those of a fitted classifier."""
-        return cls(list(clf.path_.input_names), getattr(clf, "levels_in_", None))
+        levels, is_named = getattr(clf, "levels_in_", None), hasattr(clf, "feature_names_in_")
+        return cls(clf.path_.input_names, levels, is_named)
 
     def columns(self, used: Iterable[int] | None = None) -> dict[str, dict[str | None, int]]:
         """Return the table's columns that some columns of X, or all, are made from.
@@ -57,23 +58,16 @@ class Inputs:
         return columns
 
 
-def columns_with_gaps(X: Any, inputs: Inputs | None) -> list[str]:
-    """Return the names of the columns of X, dense or sparse, that have missing values."""
+def check_gaps(X: Any, inputs: Inputs, name: str) -> None:
+    """Raise where columns of X, dense or sparse, have missing values."""
     sparse = hasattr(X, "indptr")
     values = X.data if sparse else X
     if values.dtype.kind != "f" or not np.isnan(values.sum()):
-        return []
+        return
     missing = np.isnan(values)
     columns = np.unique(X.indices[missing]) if sparse else np.flatnonzero(missing.any(axis=0))
-    return [f"x{j}" if inputs is None else inputs.names[j] for j in columns.tolist()]
-
-
-def check_columns(needed: Iterable[str], there: Container[str], name: str) -> None:
-    """Raise where a table lacks columns that are needed."""
-    if missing := [column for column in needed if column not in there]:
-        are = "is" if len(missing) == 1 else "are"
-        told = f"{name} lacks columns that the model reads"
-        raise CommandError(f"{told}: {listed(missing, 20)} {are} missing.")
+    told = f"Columns {listed([inputs.names[j] for j in columns.tolist()])} of {name}"
+    raise CommandError(f"{told} have missing values, which only --pool stumps takes.")
 
 
 class Encoder:
@@ -84,12 +78,14 @@ class Encoder:
 
     def __init__(self, inputs: Inputs, used: list[int] | None, there: Container[str], name: str):
         self._columns, self._name = inputs.columns(used), name
+        if missing := [column for column in self._columns if column not in there]:
+            told = f"{name} lacks columns that the model reads"
+            raise CommandError(f"{told}: {listed(missing, 20)}.")
         self.n_columns = sum(map(len, self._columns.values()))
         self.numbers = [column for column, made in self._columns.items() if None in made]
         self.texts = [column for column, made in self._columns.items() if None not in made]
-        check_columns([*self.numbers, *self.texts], there, name)
         self._known = inputs.columns()
-        self._unknown: dict[str, tuple[int, str]] = {}  # rows, and a text
+        self._told: set[str] = set()  # columns of which it was said that they have unknown texts
 
     def rows(self, batch: Any) -> NDArray[np.float64]:
         """Return the rows of X of a block, (n, columns that are made)."""
@@ -103,81 +99,55 @@ class Encoder:
             columns = np.array([made.get(text, -1) for text in texts], dtype=np.intp)[codes]
             rows = np.flatnonzero(columns >= 0)
             X[rows, columns[rows]] = 1.0
-            known = self._known[column]
-            if unknown := [k for k, text in enumerate(texts) if text and text not in known]:
-                count, text = self._unknown.get(column, (0, texts[unknown[0]]))
-                self._unknown[column] = count + int(np.isin(codes, unknown).sum()), text
+            unknown = [text for text in texts if text and text not in self._known[column]]
+            if unknown and column not in self._told:
+                self._told.add(column)
+                say(
+                    f"Warning: column {column!r} of {self._name} has texts that the model does not "
+                    f"know, {unknown[0]!r} for one: they count as none of those it knows."
+                )
         return X
-
-    def tell_unknown(self) -> None:
-        """Say which columns held texts that there is no column of X for."""
-        for column, (count, text) in self._unknown.items():
-            say(
-                f"Warning: column {column!r} of {self._name} has {count} rows with texts that the "
-                f"model does not know, {text!r} for one: they count as none of those it knows."
-            )
 
 
 def distinct(blocks: list[Any]) -> tuple[list[str], NDArray[Any]]:
     """Return the different texts of dictionary-encoded blocks, and each row's place among them."""
-    arrow: Any = import_module("pyarrow")
-    column = arrow.chunked_array(blocks).unify_dictionaries()
+    column = imported("pyarrow").chunked_array(blocks).unify_dictionaries()
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in column.chunks])
     return column.chunk(0).dictionary.to_pylist(), codes
 
 
 def labels_of(texts: Sequence[str], target: str, name: str) -> NDArray[Any]:
     """Return texts as labels: integers where all are whole numbers, else as they are."""
-    check_labels(texts, target, name)
-    whole = [_whole(text) for text in texts]
-    if all(text is not None for text in whole):
-        return np.array([int(text or "") for text in whole])
+    if "" in texts:
+        raise CommandError(f"The target {target!r} of {name} has rows without a label.")
+    whole = [_WHOLE.fullmatch(text) for text in texts]
+    if all(whole):
+        return np.array([int(match[1]) for match in whole if match])
     numbers = [number_of(text) for text in texts]
-    fraction = next((n for n in numbers if n is not None and not n.is_integer()), None)
-    if fraction is not None and None not in numbers:
-        told = f"The target {target!r} holds numbers that are not whole, for instance {fraction}"
+    if None not in numbers and (rest := [n for n in numbers if n and not n.is_integer()]):
+        told = f"The target {target!r} holds numbers that are not whole, for instance {rest[0]}"
         raise CommandError(f"{told}: a classifier takes labels of classes.")
     return np.array(texts, dtype=object)
 
 
 def labels_among(texts: list[str], classes: NDArray[Any], target: str, name: str) -> NDArray[Any]:
     """Return texts as those labels of a trained model that they stand for."""
-    check_labels(texts, target, name, least=1)
-    known = {_text_of(label): label for label in classes}
-    if unknown := [text for text in map(_text_of, texts) if text not in known]:
+    known = {_plain(str(label)): label for label in classes}
+    if unknown := [text for text in map(_plain, texts) if text not in known]:
         told = f"The target {target!r} of {name} has labels that the training had not"
         raise CommandError(f"{told}: {listed(unknown)}.")
-    return np.array([known[_text_of(text)] for text in texts], dtype=classes.dtype)
+    return np.array([known[_plain(text)] for text in texts], dtype=classes.dtype)
 
 
-def check_labels(texts: Sequence[str], target: str, name: str, least: int = 2) -> None:
-    """Raise where the target is no column of labels of so many classes."""
-    if "" in texts:
-        raise CommandError(f"The target {target!r} of {name} has rows without a label.")
-    if len(texts) < least:
-        told = f"one class alone, {texts[0]!r}" if texts else "no rows"
-        told = f"The target {target!r} of {name} has {told}"
-        raise CommandError(f"{told}: a classifier takes at least 2 classes.")
-
-
-def _text_of(label: Any) -> str:
-    return _whole(str(label)) or str(label)
-
-
-def _whole(text: str) -> str | None:
-    """Return a whole number of up to 15 digits in its plain form, None for another text."""
-    number = number_of(text)
-    if number is None or not number.is_integer() or abs(number) >= 1e15:
-        return None
-    # Codes such as 007 are texts.
-    if text.lstrip("+-").startswith("0") and text.lstrip("+-").partition(".")[0] != "0":
-        return None
-    return str(int(number))
+def _plain(label: str) -> str:
+    """Return a whole number in its plain form, another label as it is."""
+    match = _WHOLE.fullmatch(label)
+    return label if match is None else str(int(match[1]))
 
 
 def number_of(text: str) -> float | None:
     """Return the number that a text is, or None."""
     try:
-        return None if "_" in text or text.strip() != text else float(text)
+        return float(text)
     except ValueError:
         return None

@@ -9,20 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...input_columns import NumberedNames
 from ...io.model_file import MOST_INPUTS
 from ..errors import CommandError, listed
-from .columnar import COLUMNAR, Columnar, NotNumbersError, filled, survey
-from .encoding import (
-    Encoder,
-    Inputs,
-    check_columns,
-    check_labels,
-    columns_with_gaps,
-    distinct,
-    labels_among,
-    labels_of,
-)
-from .sources import Matrix, Source, imported, read_matrix
+from .columnar import COLUMNAR, Columnar, filled, survey
+from .encoding import Encoder, Inputs, check_gaps, distinct, labels_among, labels_of
+from .sources import Source, imported, read_matrix
 
 BLOCK_ROWS = 8192
 
@@ -45,16 +37,14 @@ class Training:
     X: Any
     y: NDArray[Any]
     held_out: tuple[Any, NDArray[Any]] | None
-    inputs: Inputs | None  # the columns of X, where the table names them
-    with_gaps: list[str]  # columns with missing values
+    inputs: Inputs
 
 
-def named(X: Any, inputs: Inputs | None) -> Any:
+def named(X: Any, inputs: Inputs) -> Any:
     """Return an array as a frame, without a copy, where its columns have names."""
-    if inputs is None:
+    if not inputs.is_named:
         return X
-    pandas = imported("pandas", "Tables with names need pandas")
-    return pandas.DataFrame(X, columns=list(inputs.names), copy=False)
+    return imported("pandas").DataFrame(X, columns=list(inputs.names), copy=False)
 
 
 def read_training(source: Source, asked: Asked) -> Training:
@@ -66,61 +56,61 @@ def read_training(source: Source, asked: Asked) -> Training:
 
 
 def _from_columns(table: Columnar, asked: Asked) -> Training:
-    name = table.name
-    kinds = table.kinds()
+    name, kinds = table.name, table.kinds()
     columns = list(kinds)
     if asked.target is None:
-        raise CommandError(
-            f"--target takes the column of {name} with the classes: {listed(columns)}."
-        )
+        told = f"--target takes the column of {name} with the classes"
+        raise CommandError(f"{told}: {listed(columns)}.")
     for option, wanted in (("--target", (asked.target,)), ("--drop", asked.drop)):
-        if missing := [column for column in wanted if column not in kinds]:
-            separators = len(columns) == 1 and {";", "\t"} & set(columns[0])
-            hint = ": CSV is separated by commas, and --format tsv by tabs" if separators else ""
+        if missing := [column for column in wanted if column not in columns]:
             told = f"{option}: {name} has no column {listed(missing)}"
-            raise CommandError(f"{told}. It has {listed(columns)}{hint}.")
-    for column in (asked.target, *asked.drop):
-        kinds.pop(column, None)
+            raise CommandError(f"{told}. It has {listed(columns)}.")
+        for column in wanted:
+            kinds.pop(column, None)
     if "" in kinds:
         told = f"Column {columns.index('') + 1} of {name} has no name in the header"
         raise CommandError(f"{told}: pandas writes its index so unless index=False.")
     if not kinds:
         raise CommandError(f"{name} has no column beside {asked.target!r} to learn from.")
-    seen = None
-    while seen is None:
-        try:
-            seen = survey(table, kinds, asked.target, asked.levels)
-        except NotNumbersError as error:  # rarely: the first block has told of most texts
-            kinds[error.column] = True
+    seen = survey(table, kinds, asked.target, asked.levels)
     inputs = Inputs.of_table({c: sorted(seen.texts[c]) if kinds[c] else None for c in kinds})
     texts, places = distinct(seen.targets)
     y = labels_of(texts, asked.target, name)[places]
     order, n_train = _order(y, asked)
     X = filled(table, seen, Encoder(inputs, None, kinds, name), np.argsort(order))
     y = y[order]
-    gaps = [column for column in seen.numbers if column in seen.gaps]
     held_out = None if asked.holdout is None else (X[n_train:], y[n_train:])
-    return Training(X[:n_train], y[:n_train], held_out, inputs, gaps)
+    return Training(X[:n_train], y[:n_train], held_out, inputs)
 
 
 def _from_matrix(source: Source, path: str, asked: Asked) -> Training:
     if asked.drop:
         raise CommandError(f"--drop takes columns of CSV, TSV and Parquet, not of {source.name}.")
-    X, labels, names = read_matrix(source, path, asked.target, "train")
-    y = np.asarray(labels)
+    X, y = _labelled_matrix(source, path, asked.target, "train")
     if X.shape[1] > MOST_INPUTS:
         told = (
             f"{source.name} has {X.shape[1]:,} columns, and a model takes at most {MOST_INPUTS:,}"
         )
         raise CommandError(f"{told}: number the indices of an svmlight file without large gaps.")
-    check_labels([str(label) for label in np.unique(y)], asked.target or "y", source.name)
-    inputs = None if names is None else Inputs(names)
-    gaps = columns_with_gaps(X, inputs)
+    inputs = Inputs(NumberedNames(X.shape[1]), is_named=False)
     if asked.holdout is None:
-        return Training(X, y, None, inputs, gaps)
+        return Training(X, y, None, inputs)
     order, n_train = _order(y, asked)
     train, held_out = order[:n_train], order[n_train:]
-    return Training(X[train], y[train], (X[held_out], y[held_out]), inputs, gaps)
+    return Training(X[train], y[train], (X[held_out], y[held_out]), inputs)
+
+
+def _labelled_matrix(
+    source: Source, path: str, target: str | None, part: str
+) -> tuple[Any, NDArray[Any]]:
+    """Return the matrix of a file and the labels of its rows."""
+    if target is not None:
+        told = f"--target takes a column of CSV, TSV and Parquet, and {source.name} is none of them"
+        raise CommandError(f"{told}: omit it.")
+    X, y = read_matrix(source, path, part)
+    if y is None:
+        raise CommandError(f"{source.name} has X and no array y with the labels of its rows.")
+    return X, y
 
 
 def _order(y: NDArray[Any], asked: Asked) -> tuple[NDArray[np.intp], int]:
@@ -141,29 +131,27 @@ def _order(y: NDArray[Any], asked: Asked) -> tuple[NDArray[np.intp], int]:
 
 
 def read_labelled(
-    source: Source, target: str | None, inputs: Inputs | None, n: int, classes: NDArray[Any]
+    source: Source, target: str | None, inputs: Inputs, classes: NDArray[Any]
 ) -> tuple[Any, NDArray[Any]]:
-    """Return X and y of a table, with the n columns, perhaps named, and classes of another."""
+    """Return X and y of a table, with the columns and classes of another."""
     with source.plain() as path:
         if source.format not in COLUMNAR:
-            matrix = read_matrix(source, path, target, "test")
-            X = _in_order(matrix, inputs, n, source.name)
-            labels, places = np.unique(np.asarray(matrix.y), return_inverse=True)
+            X, y = _labelled_matrix(source, path, target, "test")
+            labels, places = np.unique(y, return_inverse=True)
             texts = [str(label) for label in labels]
-            return X, labels_among(texts, classes, target or "y", source.name)[places]
+            y = labels_among(texts, classes, "y", source.name)[places]
+            return _of_width(X, inputs, source.name), y
         if target is None:
             raise CommandError(f"--target takes the column of {source.name} with the classes.")
         table = Columnar(source, path)
         columns = table.kinds()
-        encoder = Encoder(inputs or Inputs.numbered(n), None, columns, table.name)
+        encoder = Encoder(inputs, None, columns, table.name)
         if target not in columns:
             raise CommandError(f"{table.name} has no column {target!r}.")
         seen = survey(table, dict.fromkeys(encoder.numbers, False), target, levels=None)
         texts, places = distinct(seen.targets)
         y = labels_among(texts, classes, target, table.name)[places]
-        X = filled(table, seen, encoder, np.arange(seen.n_rows))
-        encoder.tell_unknown()
-        return X, y
+        return filled(table, seen, encoder, np.arange(seen.n_rows)), y
 
 
 def blocks_for(clf: Any, source: Source) -> Iterator[Any]:
@@ -174,30 +162,25 @@ def blocks_for(clf: Any, source: Source) -> Iterator[Any]:
     arrays of all columns, the others 0.
     """
     inputs, used = Inputs.of_model(clf), clf.columns_.tolist()
-    n, has_names = clf.n_features_in_, hasattr(clf, "feature_names_in_")
     with source.plain() as path:
         if source.format in COLUMNAR:
-            table = Columnar(source, path)
-            blocks: Iterator[Any] = _columnar_blocks(table, inputs, used)
+            blocks = _columnar_blocks(Columnar(source, path), inputs, used)
+            read = Inputs([inputs.names[j] for j in used])
         else:
-            matrix = read_matrix(source, path, None, "test", labelled=False)
-            by_name = has_names or matrix.names is not None
-            used = used if by_name else list(range(n))
-            X = _in_order(matrix, inputs if by_name else None, n, source.name, used)
+            X = _of_width(read_matrix(source, path, "test")[0], inputs, source.name)
             blocks = (X[start : start + BLOCK_ROWS] for start in range(0, X.shape[0], BLOCK_ROWS))
-        read = Inputs([inputs.names[j] for j in used])
+            read = inputs
         for X in blocks:
-            if not clf.path_.features.allows_nan and (gaps := columns_with_gaps(X, read)):
-                told = f"Columns {listed(gaps)} of {source.name} have missing values"
-                raise CommandError(f"{told}, which only models of --pool stumps take.")
-            if has_names and used:
+            if not clf.path_.features.allows_nan:
+                check_gaps(X, read, source.name)
+            if inputs.is_named and used:
                 yield named(X, read)
                 continue
-            if X.shape[1] < n:
-                whole = np.zeros((X.shape[0], n), dtype=X.dtype)
+            if X.shape[1] < clf.n_features_in_:
+                whole = np.zeros((X.shape[0], clf.n_features_in_), dtype=X.dtype)
                 whole[:, used] = X
                 X = whole
-            yield named(X, inputs if has_names else None)
+            yield named(X, inputs)
 
 
 def _columnar_blocks(table: Columnar, inputs: Inputs, used: list[int]) -> Iterator[Any]:
@@ -208,22 +191,14 @@ def _columnar_blocks(table: Columnar, inputs: Inputs, used: list[int]) -> Iterat
     texts = encoder.texts if used else [next(iter(columns))]
     for batch in table.blocks(encoder.numbers, texts, "predicting"):
         yield encoder.rows(batch)
-    encoder.tell_unknown()
 
 
-def _in_order(
-    matrix: Matrix, inputs: Inputs | None, n: int, name: str, used: list[int] | None = None
-) -> Any:
-    """Return a matrix with n columns, or by name with those that are used, in their order."""
-    X = matrix.X
-    if inputs is not None and matrix.names is not None:
-        where = {column: j for j, column in enumerate(matrix.names)}
-        names = [inputs.names[j] for j in (range(n) if used is None else used)]
-        check_columns(names, where, name)
-        return X[:, [where[column] for column in names]]
-    if inputs is not None:
+def _of_width(X: Any, inputs: Inputs, name: str) -> Any:
+    """Return a matrix with as many columns as a model takes; those of a sparse one may differ."""
+    if inputs.is_named:
         told = f"{name} has no names of columns, and the model was trained on named ones"
-        raise CommandError(f"{told}: an NPZ file takes them in an array names.")
+        raise CommandError(f"{told}: it takes a table of CSV, TSV or Parquet.")
+    n = len(inputs.names)
     if hasattr(X, "indptr"):  # indices beyond are left out, missing ones are 0
         X.resize((X.shape[0], n))
     elif X.shape[1] != n:

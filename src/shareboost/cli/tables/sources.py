@@ -7,11 +7,12 @@ import gzip
 import io
 import lzma
 import os
+import shutil
 import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,7 +20,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...progress import BytesBar
 from ..errors import CommandError, listed
 from ..files import FORMATS, STDIN
 
@@ -31,7 +31,7 @@ DECOMPRESSORS: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda file: _zstandard(file),
+    b"\x28\xb5\x2f\xfd": lambda file: imported("pyarrow").CompressedInputStream(file, "zstd"),
 }
 
 
@@ -45,9 +45,8 @@ class Source(NamedTuple):
     @contextmanager
     def plain(self) -> Iterator[str]:
         """Yield the path of a plain file: the table's own, or a temporary copy, decompressed."""
-        if self.path != STDIN and os.path.isdir(self.path):
-            raise CommandError(f"{self.path} is a folder: it takes a file.")
-        with nullcontext(_stdin()) if self.path == STDIN else open(self.path, "rb") as raw:
+        stdin: Any = sys.stdin.buffer
+        with io.BufferedReader(stdin) if self.path == STDIN else open(self.path, "rb") as raw:
             start = raw.peek(6)
             opener = next((DECOMPRESSORS[m] for m in DECOMPRESSORS if start.startswith(m)), None)
             if opener is None and self.path != STDIN and raw.seekable():
@@ -55,29 +54,19 @@ class Source(NamedTuple):
                 return
             with tempfile.TemporaryDirectory(prefix="shareboost-") as folder:
                 path = os.path.join(folder, "table")
-                self._copy(raw, raw if opener is None else opener(raw), path)
+                self._copy(raw if opener is None else opener(raw), path)
                 yield path
 
-    def _copy(self, raw: Any, stream: Any, path: str) -> None:
+    def _copy(self, stream: Any, path: str) -> None:
         """Copy the stream, which may decompress another, to a file."""
-        size = None if self.path == STDIN else os.path.getsize(self.path) or None
-        bar = BytesBar("copying", size)
         with open(path, "wb") as file:
             try:
-                while content := stream.read(1 << 20):
-                    file.write(content)
-                    bar.at(raw.tell() if raw.seekable() else file.tell())
+                shutil.copyfileobj(stream, file, 1 << 20)
             except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
                 if getattr(error, "errno", None) is not None:  # the disk's own error
                     raise
                 told = f"{self.name} is compressed and damaged: {error}."
                 raise CommandError(told) from None
-            bar.end(file.tell())
-
-
-def _stdin() -> Any:
-    stdin: Any = sys.stdin.buffer
-    return stdin if hasattr(stdin, "peek") else io.BufferedReader(stdin)
 
 
 def source_of(path: str, format_: str | None) -> Source:
@@ -87,7 +76,7 @@ def source_of(path: str, format_: str | None) -> Source:
     if path == STDIN:
         return Source(path, format_ or "csv", "stdin")
     end = next((end for end in COMPRESSED if path.lower().endswith(end)), "")
-    suffix = Path(path[: len(path) - len(end)]).suffix[1:].lower()
+    suffix = Path(path.lower().removesuffix(end)).suffix[1:]
     format_ = format_ or SUFFIXES.get(suffix, suffix)
     if format_ not in FORMATS:
         told = f"{path} does not tell its format by its name"
@@ -95,80 +84,47 @@ def source_of(path: str, format_: str | None) -> Source:
     return Source(path, format_, path)
 
 
-def imported(name: str, why: str) -> Any:
+def imported(name: str) -> Any:
     """Return a module of the extra ``command``, or raise an error that names it."""
     try:
         return import_module(name)
     except ImportError:
-        raise CommandError(f"{why}: pip install 'shareboost[command]' brings it.") from None
+        told = f"This table needs {name}: pip install 'shareboost[command]' brings it."
+        raise CommandError(told) from None
 
 
-def pyarrow_for(what: str) -> Any:
-    """Return pyarrow with its readers."""
-    for reader in ("compute", "csv", "parquet"):
-        imported(f"pyarrow.{reader}", f"{what} are read with pyarrow")
-    return import_module("pyarrow")
+def read_matrix(source: Source, path: str, part: str) -> tuple[Any, NDArray[Any] | None]:
+    """Return the matrix in a plain NPZ or svmlight file and the labels of its rows.
 
-
-def _zstandard(file: Any) -> Any:
-    pyarrow = pyarrow_for("Zstandard files")
-    return pyarrow.CompressedInputStream(pyarrow.PythonFile(file), "zstd")
-
-
-class Matrix(NamedTuple):
-    """A matrix, perhaps sparse, with the labels of its rows and the names of its columns."""
-
-    X: Any
-    y: NDArray[Any] | None
-    names: list[str] | None
-
-
-def read_matrix(
-    source: Source, path: str, target: str | None, part: str, labelled: bool = True
-) -> Matrix:
-    """Return the matrix in a plain NPZ or svmlight file, with labels where they are wanted.
-
-    The labels of an NPZ file are ``target``, for instance ``y_train``: X is then ``X_train``.
-    Without they are X and y, or else those of the ``part``, ``train`` or ``test``.
+    The arrays of an NPZ file are X and y, or else those of the ``part``, ``train`` or ``test``; y
+    may be missing.
     """
     if source.format == "svmlight":
-        if target is not None:
-            raise CommandError(f"{source.name} is svmlight, with labels first: omit --target.")
         return _svmlight(source.name, path)
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return _npz(arrays, source.name, target, part, labelled)
+            return _npz(arrays, source.name, part)
     except (CommandError, MemoryError):
         raise
     except Exception as error:  # NumPy, zipfile and zlib raise many kinds for a damaged file
         raise CommandError(f"{source.name} is no NPZ file that can be read: {error}.") from error
 
 
-def _npz(arrays: Any, name: str, target: str | None, part: str, labelled: bool) -> Matrix:
-    there = list(arrays)
-    if target is None:
-        end = "" if "X" in there or f"X_{part}" not in there else f"_{part}"
-        X_name, y_name = f"X{end}", f"y{end}"
-    else:
-        X_name, y_name = f"X{target[1:]}" if target.startswith("y") else "X", target
-    wanted = [X_name, y_name] if labelled else [X_name]
-    if missing := [key for key in wanted if key not in there]:
-        told = f"{name} has no array {listed(missing)}, but {listed(there)}"
-        raise CommandError(f"{told}: it takes X and y, or X_train and y_train; --target names y.")
-    X = arrays[X_name]
-    if X.ndim != 2 or X.dtype.kind not in "biuf":
-        told = f"{X_name} of {name} has shape {X.shape} and type {X.dtype}"
+def _npz(arrays: Any, name: str, part: str) -> tuple[Any, NDArray[Any] | None]:
+    end = "" if "X" in arrays else f"_{part}"
+    if f"X{end}" not in arrays:
+        told = f"{name} has no array X or X{end}, but {listed(list(arrays))}"
+        raise CommandError(f"{told}: it takes X and y, or X_train and y_train.")
+    X, y = arrays[f"X{end}"], arrays.get(f"y{end}")
+    if X.ndim != 2 or not len(X) or X.dtype.kind not in "biuf":
+        told = f"X{end} of {name} has shape {X.shape} and type {X.dtype}"
         raise CommandError(f"{told}: it takes a matrix of numbers.")
-    names = [str(column) for column in arrays["names"]] if "names" in there else None
-    if names is not None and (len(names) != X.shape[1] or len(set(names)) < len(names)):
-        raise CommandError(f"names of {name} takes {X.shape[1]} different names, one per column.")
-    y = arrays[y_name] if labelled else None
     if y is not None and y.shape != (len(X),):
-        raise CommandError(f"{y_name} of {name} has shape {y.shape}: it takes {len(X)} labels.")
-    return Matrix(X, y, names)
+        raise CommandError(f"y{end} of {name} has shape {y.shape}: it takes {len(X)} labels.")
+    return X, y
 
 
-def _svmlight(name: str, path: str) -> Matrix:
+def _svmlight(name: str, path: str) -> tuple[Any, NDArray[Any]]:
     """Read a sparse file. Column i of X is the index i of the file, whether it counts from 0 or 1.
 
     So nothing is guessed: where it counts from 1, column 0 is empty and never chosen.
@@ -183,4 +139,4 @@ def _svmlight(name: str, path: str) -> Matrix:
     if not X.shape[0] or not X.shape[1]:
         raise CommandError(f"{name} is empty: svmlight takes a label and values per row.")
     whole = y.astype(np.int64)
-    return Matrix(X, whole if np.array_equal(whole, y) else y, None)
+    return X, whole if np.array_equal(whole, y) else y

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Picture = NDArray[np.floating[Any]]
 
 GAP = 2  # pixels between pictures
+PAIRS_ACROSS, IMAGES_ACROSS = 6, 10
 
 
 class TemplatePicture(NamedTuple):
@@ -58,9 +59,7 @@ def _matches(features: Features) -> list[dict[str, Any]]:
     return [fields for name, fields in parts if name == "matches" and fields["places"].size]
 
 
-def plot_templates(
-    clf: Predictor, *, n_templates: int = 30, across: int = 6, ax: Axes | None = None
-) -> Axes:
+def plot_templates(clf: Predictor, *, n_templates: int = 30, ax: Axes | None = None) -> Axes:
     """Draw the chosen templates, each beside its mask, Fig. 5(a) of the paper.
 
     Each picture is divided by its largest magnitude; high values are dark. A template is grey at
@@ -72,19 +71,17 @@ def plot_templates(
         Fitted with image templates, which may be some of a union.
     n_templates : int, default=30
         The most to draw, in the order that they were chosen.
-    across : int, default=6
-        Pairs a row.
     ax : matplotlib Axes, optional
     """
     check_has_path(clf)
     n_templates = at_least("n_templates", n_templates, 1, "plot_templates")
-    across = at_least("across", across, 1, "plot_templates")
     features = clf.path_.features.take(clf.path_.places(clf.selected_)[0])
     pictures = template_pictures(features)[:n_templates]
     if not pictures:
         raise ValueError('clf has chosen no image templates, which pool="templates" has.')
     pairs = [(side_by_side(one.template), np.outer(one.down, one.across)) for one in pictures]
-    ax = axes_of(ax, (1.3 * min(across, len(pairs)), 0.7 * -(-len(pairs) // across)))
+    across = min(PAIRS_ACROSS, len(pairs))
+    ax = axes_of(ax, (1.3 * across, 0.7 * -(-len(pairs) // across)))
     draw_templates(ax, pairs, across)
     return ax
 
@@ -107,7 +104,6 @@ def plot_errors(
     *,
     image_shape: tuple[int, ...] | None = None,
     n_images: int = 80,
-    across: int = 10,
     ax: Axes | None = None,
 ) -> Axes:
     """Draw the images that are misclassified, each with its prediction and, in brackets, its label.
@@ -125,12 +121,9 @@ def plot_errors(
         are any, else square images of one channel.
     n_images : int, default=80
         The most to draw, in the order of X.
-    across : int, default=10
-        Images a row.
     ax : matplotlib Axes, optional
     """
     n_images = at_least("n_images", n_images, 1, "plot_errors")
-    across = at_least("across", across, 1, "plot_errors")
     labels = labels_of_rows(clf, X, y)
     shape = image_shape or image_shape_of(clf.path_.features)
     height, width, channels = image_shape_of_rows(clf.n_features_in_, shape, "X")
@@ -141,8 +134,8 @@ def plot_errors(
         rows = dense(on_host(clf._check_rows(on_host(rows_of(X, wrong)))))
     images = rows.reshape(-1, height, width, channels)
     captions = [f"{predicted[i]} ({labels[i]})" for i in wrong]
-    n_shown = max(1, len(wrong))
-    ax = axes_of(ax, (0.75 * min(across, n_shown), 0.95 * -(-n_shown // across)))
+    across = max(1, min(IMAGES_ACROSS, wrong.size))
+    ax = axes_of(ax, (0.75 * across, 0.95 * max(1, -(-wrong.size // across))))
     draw_images(ax, images, captions, across)
     return ax
 

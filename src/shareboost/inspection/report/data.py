@@ -72,7 +72,7 @@ def report_data(
             model["train_error"] = float(np.mean(places != _places(classes, train_labels)))
     chosen = told.index(itself)
     images = image_data(clf, X, X_train, labels, predicted, true, chosen)
-    shown = {"chosen": chosen, "features": _features(path), "models": models, "images": images}
+    shown = {"chosen": chosen, "features": features_of(path), "models": models, "images": images}
     return _about(clf, title, true) | shown
 
 
@@ -150,7 +150,7 @@ def _models(
     return models
 
 
-def _features(path: ModelPath) -> list[dict[str, Any]]:
+def features_of(path: ModelPath) -> list[dict[str, Any]]:
     """Return the features that any model uses: by what step they came in, and what it saved."""
     steps, start = list(path), getattr(path, "start", None)
     alone = isinstance(path, PathOfOne)

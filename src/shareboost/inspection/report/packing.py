@@ -103,8 +103,4 @@ def base64_of(values: NDArray[Any]) -> str:
 
 def rounded(values: NDArray[np.floating[Any]], digits: int) -> Any:
     """Return nested lists of the values, to so many significant digits."""
-    wide = np.asarray(values, dtype=np.float64)
-    size = np.abs(wide)
-    exponents = np.floor(np.log10(np.where(size > 1e-290, size, 1.0)))
-    power = 10.0 ** (digits - 1 - exponents)
-    return (np.round(wide * power) / power).tolist()
+    return np.vectorize(lambda value: float(f"{value:.{digits}g}"), otypes=[float])(values).tolist()
