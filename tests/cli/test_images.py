@@ -32,15 +32,29 @@ def test_templates_take_the_shape_of_images(run, images, tmp_path):
     assert np.array_equal(clf.weights_, own.weights_)
 
 
+def test_a_pool_takes_its_parameters(run, images, tmp_path):
+    path, X, y = images
+    options = ("n_templates=6", "patch_size=[3, 4]", "scale=none")
+    words = [word for option in options for word in ("--pool-option", option)]
+    shape = ("--pool", "templates", "--image-shape", "8x10", "--features", 2)
+    run("fit", path, *shape, *words, "--out", tmp_path / "m.json")
+    pool = Templates(6, image_shape=(8, 10), patch_size=[3, 4], scale="none")
+    own = ShareBoostClassifier(2, pool=pool).fit(X, y)
+    assert np.array_equal(load_model(tmp_path / "m.json").weights_, own.weights_)
+
+
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
+        (("--pool-option", "patch=3"), ("--pool-option patch=3", "patch_size")),
+        (("--pool-option", "masks"), ("--pool-option masks", "NAME=VALUE")),
+        (("--image-shape", "8x10", "--pool-option", "masks=x"), ("masks='x'", "integer")),
         ((), ("80 columns", "image_shape=None", "square images")),
         (("--image-shape", "8x9"), ("image_shape=(8, 9)", "80 columns")),
         (("--image-shape", "8,10"), ("--image-shape 8,10", "HxWxC")),
     ],
 )
-def test_a_shape_that_does_not_fit_the_images_is_one_line(
+def test_what_does_not_fit_the_images_or_the_pool_is_one_line(
     run, images, tmp_path, refused, words, parts
 ):
     given = ("fit", images[0], "--pool", "templates", *words, "--out", tmp_path / "m.json")

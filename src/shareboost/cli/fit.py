@@ -42,6 +42,14 @@ def fit(
             "rows, channels last. Square ones of one channel unless told.",
         ),
     ] = None,
+    pool_option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A parameter of the pool, such as patch_size=3 of templates or max_bins=32 of "
+            "stumps. May be repeated.",
+        ),
+    ] = None,
     cv: Annotated[
         bool,
         typer.Option("--cv", help="Choose how many features, up to --features, by 5 folds."),

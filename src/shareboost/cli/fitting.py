@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 import re
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..classifier import ShareBoostClassifier
 from ..cv import ShareBoostCV
-from ..pools import Templates, takes_nan
+from ..pools import Pool, new_pool, takes_nan
 from ..progress import progress_bars
 from .errors import CommandError, listed
 from .files import printable, shows_bars
@@ -33,7 +34,7 @@ def fitted(options: dict[str, Any]) -> tuple[Any, dict[str, Rows]]:
     source = source_of(options["data"], options["format_"])
     test = None if options["test"] is None else source_of(options["test"], options["format_"])
     drop = tuple(options["drop"] or ())
-    shape = _image_shape(options["image_shape"], pool)
+    candidates = _pool(pool, options["image_shape"], options["pool_option"] or [])
     asked = Asked(target, options["one_hot"], drop, options["holdout"], options["seed"])
     with progress_bars(shows_bars()):
         training = read_training(source, asked)
@@ -46,7 +47,7 @@ def fitted(options: dict[str, Any]) -> tuple[Any, dict[str, Rows]]:
                 check_gaps(held_out[0], inputs, (test or source).name)
     clf: Any = ShareBoostClassifier(
         options["features"],
-        pool=Templates(image_shape=shape) if pool == "templates" else pool,
+        pool=candidates,
         swap=options["swap"],
         budget=options["budget"],
         verbose=int(shows_bars()),
@@ -102,16 +103,30 @@ def _constraints(options: dict[str, Any], inputs: Inputs) -> dict[str, Any]:
     return parameters
 
 
-def _image_shape(text: str | None, pool: str) -> tuple[int, ...] | None:
-    """Return the shape of images such as ``28x28``, which the pool of templates alone takes."""
-    if text is None:
-        return None
-    if pool != "templates":
-        raise CommandError(f"--image-shape is for --pool templates, and the pool is {pool}.")
-    if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8}){1,2}", text, flags=re.ASCII):
-        told = f"--image-shape {text} is not valid"
-        raise CommandError(f"{told}: it takes HxW or HxWxC, such as 28x28.")
-    return tuple(map(int, text.split("x")))
+def _pool(name: str, image_shape: str | None, options: list[str]) -> Pool:
+    """Return the pool of that name with the parameters that were given."""
+    parameters: dict[str, Any] = {}
+    if image_shape is not None:
+        if name != "templates":
+            raise CommandError(f"--image-shape is for --pool templates, and the pool is {name}.")
+        if not re.fullmatch(r"[1-9]\d{0,8}(x[1-9]\d{0,8}){1,2}", image_shape, flags=re.ASCII):
+            told = f"--image-shape {image_shape} is not valid"
+            raise CommandError(f"{told}: it takes HxW or HxWxC, such as 28x28.")
+        parameters["image_shape"] = tuple(map(int, image_shape.split("x")))
+    pool = new_pool(name)
+    known = pool.get_params(deep=False)
+    for option in options:
+        parameter, _, text = option.partition("=")
+        if parameter not in known or not text:
+            raise CommandError(
+                f"--pool-option {option} is not valid: {name} takes NAME=VALUE with a name of "
+                f"{', '.join(known) or 'none'}."
+            )
+        try:
+            parameters[parameter] = json.loads(text)
+        except ValueError:
+            parameters[parameter] = text
+    return pool.set_params(**parameters)
 
 
 def read_prices(path: str, columns: list[str]) -> dict[str, float]:
