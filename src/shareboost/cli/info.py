@@ -17,9 +17,9 @@ OTHERS = ("pandas", "polars", "pyarrow", "torch", "onnx", "matplotlib")
 def info() -> None:
     """Show versions, threads, devices and extras: what to send along with a question."""
     from .. import __version__
-    from ..threads import single_threaded_blas
+    from ..threads import blas
 
-    with single_threaded_blas as n_threads:
+    with blas.single_threaded() as n_threads:
         threads = f"{n_threads} of {os.cpu_count()} processors"
     lines = [
         ("shareboost", __version__),
