@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from .identity import identity_of
 from .inputs import input_of
 from .io.checkpoint import Checkpoint
 from .penalties import PENALTIES
-from .selection.constraints import Constraints, Grouping, Prices, checked_constraints
 from .selection.rules import Selector
 from .solvers import Refit
 from .swapping import SwappingRun
@@ -27,14 +25,6 @@ if TYPE_CHECKING:
 
 # Held out of training for early stopping where nothing else is said, as in scikit-learn.
 HELD_OUT = 0.1
-
-
-def constraints(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Constraints, Pool]:
-    """Return what the user asks of the choice, checked, and the pool to choose from."""
-    grouping, prices = Grouping(clf.groups, clf.group_choice), Prices(clf.costs, clf.budget)
-    return checked_constraints(
-        names, pool, clf.n_features, grouping, prices, clf.include, clf.exclude
-    )
 
 
 def at_backend(clf: Any, pool: Pool, backend: Backend, X: Any) -> Pool:

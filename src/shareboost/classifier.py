@@ -28,7 +28,7 @@ from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool, as_published, new_pool
 from .predictor import Predictor
 from .progress import FitCallbacks, RoundsBar, progress_bars
-from .selection.constraints import GROUP_CHOICES
+from .selection.constraints import GROUP_CHOICES, checked_constraints
 from .selection.rules import RULES
 from .solvers import SOLVERS, auto_factor, not_an_alpha
 from .validation import is_number
@@ -422,7 +422,7 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         checked, classes, names, all_rows = checked_sample(
             self, X, y, sample_weight, pool.allows_nan
         )
-        constraints, pool = assembly.constraints(self, names, pool)
+        constraints, pool = checked_constraints(self, names, pool)
         pool = assembly.at_backend(self, pool, backend, all_rows.X)
         checked.groups_ = constraints.labels
         sample, held_out = assembly.samples(checked, all_rows, eval_set, classes, pool, backend)

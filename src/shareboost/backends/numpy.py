@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..gram import Gram, PanelFactor
+from ..gram import Factor, Gram
 from ..threads import Workers, blas
 from .base import Backend
 
@@ -71,7 +71,7 @@ class NumpyBackend(Backend):
         return model.best(rows)
 
     def gram(self, rounding: float) -> Gram:
-        return Gram(rounding, PanelFactor([]))
+        return Gram(rounding, Factor([]))
 
     def asarray(self, values: Any, dtype: Any = None) -> NDArray[Any]:
         return np.asarray(values, dtype=dtype)
