@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 HELD_OUT = 0.1
 
 
-def at_backend(clf: Any, pool: Pool, backend: Backend, X: Any) -> Pool:
-    """Return the pool in the form that the backend computes; raise for what it cannot do."""
-    form = backend.form(pool)
-    backend.check(form, clf.penalty, X)
-    return form
-
-
 def samples(
     clf: Any, sample: Any, eval_set: Any, classes: NDArray[Any], pool: Pool, backend: Backend
 ) -> tuple[Any, Any]:
@@ -46,10 +39,9 @@ def samples(
         )
     if eval_set is not None:
         if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
-            entries = f" of {len(eval_set)} entries" if hasattr(eval_set, "__len__") else ""
             raise ValueError(
                 "eval_set takes one pair (X, y), or (X, y, sample_weight), of held-out rows; it "
-                f"got {type(eval_set).__name__}{entries}."
+                f"got {type(eval_set).__name__}."
             )
         finite, rows = "allow-nan" if pool.allows_nan else True, input_of(eval_set[0])
         held_out = rows.evaluation_sample(clf, eval_set, classes, finite, backend)

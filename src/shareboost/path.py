@@ -221,7 +221,7 @@ class Path(ModelPath):
                 "gradient": [round_.status.gradient for round_ in self],
                 "converged": [round_.status.converged for round_ in self],
             },
-            index=pd.RangeIndex(1, len(self) + 1, name="n_features"),
+            index=pd.Index(self.n_features, name="n_features"),
         )
 
 
@@ -277,12 +277,6 @@ class PathOfOne(Path):
                 f"path, and takes t={self.best}, the number of its features. save(whole_path=True) "
                 "keeps all rounds; at(t).reduced() is of fewer features."
             )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the one round as a pandas frame of one row."""
-        frame = super().to_frame()
-        frame.index = frame.index.astype("int64") - 1 + self.best
-        return frame
 
 
 def alone(clf: Predictor) -> PathOfOne:
