@@ -36,7 +36,7 @@ def sparsity_rounds(W_star: ArrayLike, epsilon: float) -> int:
         raise ValueError("W_star has entries that are NaN or infinite: it takes finite ones.")
     positive("epsilon", epsilon)
     norm = float(np.abs(W).max(axis=0, initial=0.0).sum())  # of l-infinity columns, summed
-    return _rounds(norm, epsilon)
+    return math.ceil(4.0 * norm**2 / epsilon)
 
 
 def generalization_gap(
@@ -87,15 +87,4 @@ def corollary(n_columns: int, largest_weight: float, epsilon: float) -> int:
     positive("n_columns", n_columns)
     positive("largest_weight", largest_weight)
     positive("epsilon", epsilon)
-    return _rounds(n_columns * largest_weight, epsilon)
-
-
-def _rounds(norm: float, epsilon: float) -> int:
-    """Return ``ceil(4 norm^2 / epsilon)``."""
-    try:
-        return math.ceil(4.0 * norm**2 / epsilon)
-    except OverflowError:
-        raise ValueError(
-            f"The number of rounds for a norm of {norm:g} and epsilon={epsilon:g} is beyond any "
-            "number: take smaller weights or a larger epsilon."
-        ) from None
+    return math.ceil(4.0 * (n_columns * largest_weight) ** 2 / epsilon)

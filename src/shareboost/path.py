@@ -78,7 +78,7 @@ class Path(ModelPath):
 
     def __repr__(self) -> str:
         loss = f", loss {self.losses[-1]:.4g}" if self.rounds else ""
-        return f"<Path of {len(self)} features{loss}: {self.stop_reason or 'under way'}>"
+        return f"<Path of {len(self.last.atoms)} features{loss}: {self.stop_reason or 'under way'}>"
 
     def __len__(self) -> int:
         return len(self.rounds)
@@ -237,12 +237,6 @@ class PathOfOne(Path):
     intercepts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     iterations: int = 0  # of all refits of the run
     training: dict[str, Any] = field(default_factory=dict)  # what the file tells of the run
-
-    def __repr__(self) -> str:
-        return (
-            f"<Path of one model, {self.best} features, loss {self.last.loss:.4g}: "
-            f"{self.stop_reason or 'under way'}>"
-        )
 
     def weights(
         self, step: Step, columns: NDArray[np.intp]
