@@ -39,11 +39,10 @@ def test_the_gap_grows_with_rounds_classes_and_columns_and_falls_with_rows(T, k,
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: sparsity_rounds([[1.0]], 0.0), "epsilon=0.0 .* positive"),
+        (lambda: sparsity_rounds([[1.0]], 0.0), "epsilon=0.0 .* above 0"),
         (lambda: sparsity_rounds([1.0, 2.0], 0.1), r"W_star has shape \(2,\)"),
         (lambda: sparsity_rounds([[np.nan]], 0.1), "W_star has entries that are NaN"),
-        (lambda: sparsity_rounds([[1.0]], "a"), "epsilon='a' .* positive"),
-        (lambda: sparsity_rounds([[1e200]], 1e-300), "beyond any number"),
+        (lambda: sparsity_rounds([[1.0]], "a"), "epsilon='a' .* above 0"),
         (lambda: generalization_gap(1, "a", 10, 10), "n_classes='a'"),
         (lambda: generalization_gap(0, 3, 10, 10), "n_rounds=0"),
         (lambda: generalization_gap(1, 1, 10, 10), "n_classes=1 .* at least 2"),

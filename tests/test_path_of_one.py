@@ -35,7 +35,7 @@ def test_it_has_the_last_round_alone(pair):
     assert loaded.path_.costs.tolist() == [step.cost]
     assert loaded.path_.stop_reason is model.path_.stop_reason
     assert loaded.path_.training["losses"].tolist() == model.path_.losses.tolist()
-    assert repr(loaded.path_).startswith(f"<Path of one model, {n} features, loss ")
+    assert repr(loaded.path_).startswith(f"<Path of {n} features, loss ")
 
 
 def test_its_frame_has_the_last_row(pair):

@@ -1,9 +1,7 @@
-import os
 import signal
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import numba
@@ -13,12 +11,7 @@ from ctrl_c import heeding_ctrl_c
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from shareboost import ShareBoostClassifier
-from shareboost.threads import (
-    SingleThreadedBlas,
-    Workers,
-    interrupts_deferred,
-    single_threaded_blas,
-)
+from shareboost.threads import Blas, Workers, blas, interrupts_deferred
 
 pytestmark = pytest.mark.quiet
 # Seconds after which a thread that waits for another gives up: the other is certain to come.
@@ -94,15 +87,15 @@ def test_nothing_more_is_begun_after_an_interrupt():
 
 def test_a_fit_has_the_threads_that_both_blas_and_numba_allow():
     most = numba.get_num_threads()
-    with threadpool_limits(1), single_threaded_blas as n_threads:
+    with threadpool_limits(1), blas.single_threaded() as n_threads:
         assert n_threads == 1
     try:
         numba.set_num_threads(1)
-        with threadpool_limits(2), single_threaded_blas as n_threads:
+        with threadpool_limits(2), blas.single_threaded() as n_threads:
             assert n_threads == 1
     finally:
         numba.set_num_threads(most)
-    with threadpool_limits(most), single_threaded_blas as n_threads:
+    with threadpool_limits(most), blas.single_threaded() as n_threads:
         assert n_threads == most
 
 
@@ -120,13 +113,13 @@ def test_results_do_not_depend_on_numbas_limit(digits, pool, times):
     assert np.array_equal(found[0].weights_, found[-1].weights_)
 
 
-def blas():
+def blas_libraries():
     return ThreadpoolController().select(user_api="blas")
 
 
 def blas_threads():
     # Some packages bring a BLAS that was built without threads.
-    threaded = [one for one in blas().info() if one["threading_layer"] != "disabled"]
+    threaded = [one for one in blas_libraries().info() if one["threading_layer"] != "disabled"]
     return {library["num_threads"] for library in threaded}
 
 
@@ -139,13 +132,13 @@ def in_another_thread(function):
 @pytest.fixture
 def two_blas_threads():
     """Give BLAS two threads. The Python thread that set them is gone, and controls nothing."""
-    limit = in_another_thread(lambda: blas().limit(limits=2))
+    limit = in_another_thread(lambda: blas_libraries().limit(limits=2))
     yield
     in_another_thread(limit.restore_original_limits)
 
 
 def limited():
-    with single_threaded_blas:
+    with blas.single_threaded():
         return blas_threads()
 
 
@@ -172,17 +165,18 @@ def test_the_last_of_overlapping_fits_lifts_the_limit(two_blas_threads, main_beg
         def step(main, function):
             function() if main else thread.submit(function).result()
 
-        step(main_begins, single_threaded_blas.__enter__)
-        step(not main_begins, single_threaded_blas.__enter__)
-        step(not main_ends, single_threaded_blas.__exit__)
+        fits = {main: ExitStack() for main in (True, False)}
+        for main in (main_begins, not main_begins):
+            step(main, lambda main=main: fits[main].enter_context(blas.single_threaded()))
+        step(not main_ends, fits[not main_ends].close)
         assert blas_threads() == {1}
-        step(main_ends, single_threaded_blas.__exit__)
+        step(main_ends, fits[main_ends].close)
         assert blas_threads() == {2}
 
 
 def test_what_was_set_during_a_fit_stays(two_blas_threads):
-    with single_threaded_blas:
-        in_another_thread(lambda: blas().limit(limits=3))
+    with blas.single_threaded():
+        in_another_thread(lambda: blas_libraries().limit(limits=3))
     assert blas_threads() == {3}
 
 
@@ -205,9 +199,9 @@ class LimitedByThread:
 def test_a_library_with_a_limit_for_each_thread_is_limited_in_each(monkeypatch):
     library = LimitedByThread()
     libraries = SimpleNamespace(select=lambda user_api: SimpleNamespace(lib_controllers=[library]))
-    limiter = SingleThreadedBlas()
+    limiter, here, there = Blas(), ExitStack(), ExitStack()
     monkeypatch.setattr("shareboost.threads.ThreadpoolController", lambda: libraries)
-    monkeypatch.setattr("shareboost.threads.single_threaded_blas", limiter)
+    monkeypatch.setattr("shareboost.threads.blas", limiter)
     meet = threading.Barrier(2)
 
     def task(i):
@@ -215,62 +209,16 @@ def test_a_library_with_a_limit_for_each_thread_is_limited_in_each(monkeypatch):
         return library.num_threads
 
     with ThreadPoolExecutor(1) as thread:
-        limiter.__enter__()
+        here.enter_context(limiter.single_threaded())
         with Workers(2) as workers:
             assert list(workers.map(task, range(2))) == [1, 1]
-        thread.submit(limiter.__enter__).result()
+        thread.submit(there.enter_context, limiter.single_threaded()).result()
         assert thread.submit(lambda: library.num_threads).result() == 1
-        limiter.__exit__()
+        here.close()
         assert library.num_threads == 4
         assert thread.submit(lambda: library.num_threads).result() == 1
-        thread.submit(limiter.__exit__).result()
+        thread.submit(there.close).result()
         assert thread.submit(lambda: library.num_threads).result() == 4
-
-
-# Forks while another thread is at work. A child that waits forever is ended by its alarm.
-FORK = """
-import os, signal, sys, threading, time
-import numpy
-from threadpoolctl import threadpool_info
-from shareboost.threads import single_threaded_blas
-busy = threading.Event()
-def importing():
-    import numba
-def compiling():
-    from numba.core.compiler_lock import global_compiler_lock
-    with global_compiler_lock:
-        busy.set()
-        time.sleep(0.5)
-def beginning():
-    with single_threaded_blas._lock:
-        busy.set()
-        time.sleep(0.5)
-def fitting():
-    with single_threaded_blas:
-        busy.set()
-        time.sleep(60)
-threading.Thread(target={work}, daemon=True).start()
-while not (busy.is_set() or {work} is importing and "numba" in sys.modules):
-    time.sleep(0.001)
-if child := os.fork():
-    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0)
-signal.alarm(20)
-assert {{library["num_threads"] for library in threadpool_info()}} == {{2}}
-with single_threaded_blas:
-    assert {{library["num_threads"] for library in threadpool_info()}} == {{1}}
-import numba
-assert numba.njit(lambda: 1)() == 1
-os._exit(0)
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.parametrize("work", ["importing", "compiling", "beginning", "fitting"])
-def test_a_fork_leaves_no_lock_of_another_thread_locked(work):
-    # Python 3.12 warns of a fork beside threads.
-    settings = {"OPENBLAS_NUM_THREADS": "2", "PYTHONWARNINGS": "ignore"}
-    script = FORK.format(work=work)
-    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | settings)
 
 
 def test_ctrl_c_takes_effect_at_the_end_of_blocks_that_defer_it():

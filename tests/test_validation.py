@@ -64,7 +64,7 @@ def bad_fits():
             "class weight of another class",
             {"class_weight": {77: 1.0}},
             None,
-            r"class_weight names \[77\], .* labels of y, \[0, 1, 2, 3\]",
+            r"The classes, \[0, 1, 2, 3\], are not in class_weight",
         ),
         (
             "class weights of zero",

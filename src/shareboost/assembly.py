@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,6 @@ from .identity import identity_of
 from .inputs import input_of
 from .io.checkpoint import Checkpoint
 from .penalties import PENALTIES
-from .selection.constraints import Constraints, Grouping, Prices, checked_constraints
 from .selection.rules import Selector
 from .solvers import Refit
 from .swapping import SwappingRun
@@ -29,21 +27,6 @@ if TYPE_CHECKING:
 HELD_OUT = 0.1
 
 
-def constraints(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Constraints, Pool]:
-    """Return what the user asks of the choice, checked, and the pool to choose from."""
-    grouping, prices = Grouping(clf.groups, clf.group_choice), Prices(clf.costs, clf.budget)
-    return checked_constraints(
-        names, pool, clf.n_features, grouping, prices, clf.include, clf.exclude
-    )
-
-
-def at_backend(clf: Any, pool: Pool, backend: Backend, X: Any) -> Pool:
-    """Return the pool in the form that the backend computes; raise for what it cannot do."""
-    form = backend.form(pool)
-    backend.check(form, clf.penalty, X)
-    return form
-
-
 def samples(
     clf: Any, sample: Any, eval_set: Any, classes: NDArray[Any], pool: Pool, backend: Backend
 ) -> tuple[Any, Any]:
@@ -56,10 +39,9 @@ def samples(
         )
     if eval_set is not None:
         if not isinstance(eval_set, (tuple, list)) or len(eval_set) not in (2, 3):
-            entries = f" of {len(eval_set)} entries" if hasattr(eval_set, "__len__") else ""
             raise ValueError(
                 "eval_set takes one pair (X, y), or (X, y, sample_weight), of held-out rows; it "
-                f"got {type(eval_set).__name__}{entries}."
+                f"got {type(eval_set).__name__}."
             )
         finite, rows = "allow-nan" if pool.allows_nan else True, input_of(eval_set[0])
         held_out = rows.evaluation_sample(clf, eval_set, classes, finite, backend)

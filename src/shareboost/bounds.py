@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .validation import is_number
+from .validation import positive
 
 
 def sparsity_rounds(W_star: ArrayLike, epsilon: float) -> int:
@@ -34,9 +34,9 @@ def sparsity_rounds(W_star: ArrayLike, epsilon: float) -> int:
         )
     if not np.isfinite(W).all():
         raise ValueError("W_star has entries that are NaN or infinite: it takes finite ones.")
-    _positive("epsilon", epsilon)
+    positive("epsilon", epsilon)
     norm = float(np.abs(W).max(axis=0, initial=0.0).sum())  # of l-infinity columns, summed
-    return _rounds(norm, epsilon)
+    return math.ceil(4.0 * norm**2 / epsilon)
 
 
 def generalization_gap(
@@ -55,11 +55,10 @@ def generalization_gap(
     delta : float, default=0.05
         The bound holds with probability 1 - delta over the training set.
     """
-    _positive("n_rounds", n_rounds)
-    _positive("n_columns", n_columns)
-    _positive("n_samples", n_samples)
-    _positive("n_classes", n_classes)
-    if n_classes < 2:
+    positive("n_rounds", n_rounds)
+    positive("n_columns", n_columns)
+    positive("n_samples", n_samples)
+    if positive("n_classes", n_classes) < 2:
         raise ValueError(f"n_classes={n_classes!r} is not valid: it takes at least 2.")
     if not 0 < delta < 1:
         raise ValueError(f"delta={delta!r} is not valid: it takes a number between 0 and 1.")
@@ -85,23 +84,7 @@ def corollary(n_columns: int, largest_weight: float, epsilon: float) -> int:
     epsilon : float
         Positive.
     """
-    _positive("n_columns", n_columns)
-    _positive("largest_weight", largest_weight)
-    _positive("epsilon", epsilon)
-    return _rounds(n_columns * largest_weight, epsilon)
-
-
-def _rounds(norm: float, epsilon: float) -> int:
-    """Return ``ceil(4 norm^2 / epsilon)``."""
-    try:
-        return math.ceil(4.0 * norm**2 / epsilon)
-    except OverflowError:
-        raise ValueError(
-            f"The number of rounds for a norm of {norm:g} and epsilon={epsilon:g} is beyond any "
-            "number: take smaller weights or a larger epsilon."
-        ) from None
-
-
-def _positive(argument: str, value: float) -> None:
-    if not is_number(value) or not 0 < value < math.inf:
-        raise ValueError(f"{argument}={value!r} is not valid: it takes a positive number.")
+    positive("n_columns", n_columns)
+    positive("largest_weight", largest_weight)
+    positive("epsilon", epsilon)
+    return math.ceil(4.0 * (n_columns * largest_weight) ** 2 / epsilon)

@@ -28,7 +28,7 @@ from .penalties import PENALTIES, Penalty
 from .pools import POOLS, Pool, as_published, new_pool
 from .predictor import Predictor
 from .progress import FitCallbacks, RoundsBar, progress_bars
-from .selection.constraints import GROUP_CHOICES
+from .selection.constraints import GROUP_CHOICES, checked_constraints
 from .selection.rules import RULES
 from .solvers import SOLVERS, auto_factor, not_an_alpha
 from .validation import is_number
@@ -36,15 +36,7 @@ from .validation import is_number
 # With a smaller tolerance pools compute in float64 where they can, whatever the type of X.
 FLOAT32_REFIT_TOL = 1e-4
 
-
-class _Count(Interval):
-    """An integer of at least 1, but not True, which scikit-learn takes for one."""
-
-    def __init__(self) -> None:
-        super().__init__(Integral, 1, None, closed="left")
-
-    def is_satisfied_by(self, val: Any) -> bool:
-        return not isinstance(val, bool) and bool(super().is_satisfied_by(val))
+_AT_LEAST_1 = Interval(Integral, 1, None, closed="left")
 
 
 class ShareBoostClassifier(CallbackSupportMixin, Predictor):
@@ -237,10 +229,10 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features": [_Count(), None],
+        "n_features": [_AT_LEAST_1, None],
         "pool": [StrOptions(set(POOLS)), Pool],
         "rule": [StrOptions(set(RULES))],
-        "shortlist": [_Count(), StrOptions({"auto"}), None],
+        "shortlist": [_AT_LEAST_1, StrOptions({"auto"}), None],
         "swap": ["boolean"],
         "groups": ["array-like", dict, None],
         "group_choice": [StrOptions(set(GROUP_CHOICES))],
@@ -253,12 +245,12 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         "solver": [StrOptions(set(SOLVERS))],
         "tol": [Interval(Real, 0, np.inf, closed="neither")],
         "refit_tol": [Interval(Real, 0, 1, closed="neither")],
-        "max_iter": [_Count()],
+        "max_iter": [_AT_LEAST_1],
         "margin": [Interval(Real, 0, np.inf, closed="left")],
         "fit_intercept": ["boolean"],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither"), None],
-        "n_iter_no_change": [_Count(), None],
+        "n_iter_no_change": [_AT_LEAST_1, None],
         "warm_start": ["boolean"],
         "checkpoint": [str, os.PathLike, None],
         "device": [object],  # checked by torch
@@ -422,8 +414,9 @@ class ShareBoostClassifier(CallbackSupportMixin, Predictor):
         checked, classes, names, all_rows = checked_sample(
             self, X, y, sample_weight, pool.allows_nan
         )
-        constraints, pool = assembly.constraints(self, names, pool)
-        pool = assembly.at_backend(self, pool, backend, all_rows.X)
+        constraints, pool = checked_constraints(self, names, pool)
+        pool = backend.form(pool)
+        backend.check(pool, self.penalty, all_rows.X)
         checked.groups_ = constraints.labels
         sample, held_out = assembly.samples(checked, all_rows, eval_set, classes, pool, backend)
         checkpoint = assembly.saved_run(self, sample, held_out, eval_set, classes.size, backend)

@@ -74,22 +74,20 @@ class FoldClassifier(ShareBoostClassifier):
 
 
 def checked_splits(cv: Any, rows: GivenSample, groups: Any, least: int = 1) -> list[Split]:
-    """Return the folds of the rows, fit to train on and to score; groups are those of rows."""
-    n = len(rows.y)
-    groups = on_host(groups)
-    if groups is not None and np.shape(groups)[:1] != (n,):
-        raise ValueError(
-            f"groups has the shape {np.shape(groups)}: fit takes a group for each of the {n} "
-            "rows. Groups of columns are a parameter of the estimator."
-        )
+    """Return the folds of the rows, at least so many; groups are those of rows."""
+    n, groups = len(rows.y), on_host(groups)
     try:
         splitter = check_cv(cv, rows.y, classifier=True)
         # A frame of Dask would be computed for its length.
         X = rows.X if isinstance(rows.X.shape[0], Integral) else np.empty((n, 0))
-        splits = list(splitter.split(X, rows.y, groups))
+        splits = [
+            # An empty list would become an array of floats.
+            Split(*(np.asarray(part, None if len(part) else np.intp) for part in split))
+            for split in splitter.split(X, rows.y, groups)
+        ]
     except (TypeError, ValueError) as error:
         hint = ""
-        if groups is None and "groups" in str(error):
+        if "groups" in str(error):
             hint = " Give fit those of the rows; the estimator's groups are those of columns."
         raise ValueError(f"cv cannot split the {n} rows: {error}{hint}") from error
     if len(splits) < least:
@@ -97,7 +95,7 @@ def checked_splits(cv: Any, rows: GivenSample, groups: Any, least: int = 1) -> l
             f"cv has {len(splits)} folds: it takes at least 1, and 2 for the standard error of "
             'choice="one_se".'
         )
-    return [_checked_split(split, place, rows) for place, split in enumerate(splits)]
+    return splits
 
 
 def curve(clf: FoldClassifier, rows: GivenSample, split: Split, scorer: Scorer) -> Curve:
@@ -112,29 +110,6 @@ def curve(clf: FoldClassifier, rows: GivenSample, split: Split, scorer: Scorer) 
     # What came before the rounds, such as fitting the pool, is in every number's time.
     seconds = path.seconds + (took - path.seconds[-1]) if len(path) else np.array([took])
     return Curve(np.array(scores), seconds, path.n_owned)
-
-
-def _checked_split(split: Any, place: int, rows: GivenSample) -> Split:
-    """Return the rows to train on and those held out, both fit for it."""
-    try:
-        # An empty list would become an array of floats.
-        train, test = (np.asarray(part, None if len(part) else np.intp) for part in split)
-        classes = np.unique(rows.y[train][rows.counted[train]])
-        held_out = rows.counted[test].any()
-    except (IndexError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"cv is not valid: its split {place} is no pair (train, test) of indices of the "
-            f"{len(rows.y)} rows: {error}"
-        ) from None
-    if classes.size < 2:
-        raise ValueError(
-            f"cv is not valid: its split {place} trains on rows of the classes "
-            f"{classes.tolist()} only, of those of positive weight; a classifier takes at least "
-            "2. Stratified folds, or fewer of them, may help."
-        )
-    if not held_out:
-        raise ValueError(f"cv is not valid: its split {place} holds out no row of positive weight.")
-    return Split(train, test)
 
 
 def _score(scorer: Scorer, clf: FoldClassifier, rows: GivenSample) -> float:

@@ -14,7 +14,6 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from .class_weights import importances
 from .input_columns import (
     NumberedNames,
     columns_by_name,
@@ -23,7 +22,7 @@ from .input_columns import (
     places_among,
 )
 from .inputs import backend_of, input_of
-from .model import Model
+from .model import Model, importances
 from .pools.columns import ColumnFeatures
 from .pools.features import Features
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections import UserDict
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from numbers import Integral, Real
@@ -77,7 +78,7 @@ def _of_array(array: NDArray[Any]) -> tuple[Any, ...]:
     return little.str, array.shape, hasher.hexdigest()
 
 
-class Digests(Mapping[str, str]):
+class Digests(UserDict[str, str]):
     """The digests of some values by name, computed when they are first asked for.
 
     Without what cannot be told, such as a penalty of the user's own.
@@ -87,24 +88,16 @@ class Digests(Mapping[str, str]):
         self._values = values
 
     @cached_property
-    def _digests(self) -> dict[str, str]:
+    def data(self) -> dict[str, str]:  # type: ignore[override]
+        """The digests, by name."""
         digests = {}
         for name, value in self._values.items():
             with suppress(TypeError):
                 digests[name] = digest(value, name)
         return digests
 
-    def __getitem__(self, name: str) -> str:
-        return self._digests[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._digests)
-
-    def __len__(self) -> int:
-        return len(self._digests)
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return dict, (self._digests,)  # not the values, which may be large
+        return dict, (self.data,)  # not the values, which may be large
 
 
 def identity_of(

@@ -60,13 +60,12 @@ def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
     needed = estimator.feature_names_in_[columns].tolist()
     there = set(_get_feature_names(X))
     if missing := [name for name in needed if name not in there]:
-        more = " and others" if len(missing) > SHOWN else ""
         try:
             _check_feature_names(estimator, X, reset=False)
         except ValueError as error:
             raise ValueError(
                 f"{error}The fitted {type(estimator).__name__} reads {len(needed)} of the columns, "
-                f"and X lacks {len(missing)} of these: {', '.join(missing[:SHOWN])}{more}."
+                f"and X lacks {len(missing)} of these: {', '.join(missing[:SHOWN])}."
             ) from None
     return _safe_indexing(X, needed, axis=1)
 

@@ -21,6 +21,9 @@ CHUNK_BYTES = 1 << 20
 CHUNK_ROWS = 4096
 MOST_BYTES = 1 << 26  # however few the rows
 
+# A feature speaks for or against the classes whose weights are at least so much of its largest.
+LEAST_SHARE = 0.5
+
 
 @dataclass(frozen=True)
 class Model:
@@ -242,3 +245,38 @@ def fitted_attributes(
         "cost_": step.cost,
         "n_iter_": path.n_iter,
     }
+
+
+def sharing(path: ModelPath, step: Step) -> NDArray[np.float64]:
+    """Return the weights of a model by feature and class, (atoms of the step, k), as in Fig. 5(b).
+
+    They are those of the scaled columns that the model was trained on, so that features of
+    unlike units compare, less their mean over classes, which changes no prediction. A feature
+    above zero speaks for a class, one below speaks against it. One of several columns, such as a
+    group or a piece, has no single direction: it has the norm of its weights, at least zero.
+    """
+    places, _ = path.places(step.atoms)
+    W = _by_column(path, step)
+    widths = path.features.widths[places]
+    starts = np.cumsum(widths) - widths
+    norms = np.sqrt(np.add.reduceat(W**2, starts, axis=1)) if len(starts) else W
+    return np.where(widths == 1, W[:, starts], norms).T
+
+
+def importances(path: ModelPath, step: Step, n_columns_in: int) -> NDArray[np.float64]:
+    """Return the share of each column of X in the weights of a model, (n_columns_in,).
+
+    A feature's columns count by their absolute weights of ``sharing``, summed over classes, which
+    the columns of X that they are made of divide. The shares sum to 1; all are 0 for weights of 0.
+    """
+    places, _ = path.places(step.atoms)
+    shares = path.features.take(places).shares(n_columns_in)
+    sizes: NDArray[np.float64] = shares.T @ np.abs(_by_column(path, step)).sum(axis=0)
+    return sizes / sizes.sum() if sizes.any() else sizes
+
+
+def _by_column(path: ModelPath, step: Step) -> NDArray[np.float64]:
+    """Return the weights of the scaled columns less their mean over classes, (k, columns)."""
+    _, columns = path.places(step.atoms)
+    W = path.weights(step, columns)[0] * path.scales[columns]
+    return W - W.mean(axis=0)

@@ -54,15 +54,16 @@ def contributions_of(model: Model, X: Any) -> Any:
 class StepWeights(NamedTuple):
     """The weights of one model of a path."""
 
-    own: NDArray[np.intp]  # where its columns are among those of the path's features
-    weights: NDArray[np.float64]  # (k, own.size)
+    places: NDArray[np.intp]  # where its columns are among those of the path's features
+    weights: NDArray[np.float64]  # (k, places.size)
     intercept: NDArray[np.float64]  # (k,)
 
     def scores(self, columns: Any) -> Any:
         """Return the scores of rows given by all columns of the path, (rows, k)."""
         backend = backend_of(columns)
-        first = np.array_equal(self.own, np.arange(self.own.size))  # then no copy is needed
-        used = columns[:, : self.own.size] if first else columns[:, backend.asarray(self.own)]
+        n = self.places.size
+        first = np.array_equal(self.places, np.arange(n))  # then no copy is needed
+        used = columns[:, :n] if first else columns[:, backend.asarray(self.places)]
         return used @ backend.asarray(self.weights.T) + backend.asarray(self.intercept)
 
 

@@ -78,7 +78,7 @@ class Path(ModelPath):
 
     def __repr__(self) -> str:
         loss = f", loss {self.losses[-1]:.4g}" if self.rounds else ""
-        return f"<Path of {len(self)} features{loss}: {self.stop_reason or 'under way'}>"
+        return f"<Path of {len(self.last.atoms)} features{loss}: {self.stop_reason or 'under way'}>"
 
     def __len__(self) -> int:
         return len(self.rounds)
@@ -221,7 +221,7 @@ class Path(ModelPath):
                 "gradient": [round_.status.gradient for round_ in self],
                 "converged": [round_.status.converged for round_ in self],
             },
-            index=pd.RangeIndex(1, len(self) + 1, name="n_features"),
+            index=pd.Index(self.n_features, name="n_features"),
         )
 
 
@@ -237,12 +237,6 @@ class PathOfOne(Path):
     intercepts: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     iterations: int = 0  # of all refits of the run
     training: dict[str, Any] = field(default_factory=dict)  # what the file tells of the run
-
-    def __repr__(self) -> str:
-        return (
-            f"<Path of one model, {self.best} features, loss {self.last.loss:.4g}: "
-            f"{self.stop_reason or 'under way'}>"
-        )
 
     def weights(
         self, step: Step, columns: NDArray[np.intp]
@@ -277,12 +271,6 @@ class PathOfOne(Path):
                 f"path, and takes t={self.best}, the number of its features. save(whole_path=True) "
                 "keeps all rounds; at(t).reduced() is of fewer features."
             )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the one round as a pandas frame of one row."""
-        frame = super().to_frame()
-        frame.index = frame.index.astype("int64") - 1 + self.best
-        return frame
 
 
 def alone(clf: Predictor) -> PathOfOne:

@@ -5,22 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from queue import SimpleQueue
-from threading import Lock, RLock, current_thread, local, main_thread
+from threading import RLock, current_thread, local, main_thread
 from typing import Any, Self, cast
 
 from threadpoolctl import ThreadpoolController
 
 
-class SingleThreadedBlas:
-    """Limits BLAS to one thread while any fit of this process is under way.
-
-    A fit then has the threads that BLAS was allowed, and no more than Numba is: the limits of
-    ``threadpoolctl``, of ``numba.set_num_threads`` and of the environment all count.
+class Blas:
+    """The BLAS libraries of this process.
 
     OpenBLAS has one number of threads for the whole process, so fits that overlap in several
     Python threads share its limit: the first one sets it, the last one to end lifts it. MKL, and
@@ -33,38 +31,44 @@ class SingleThreadedBlas:
         self._fits = 0
         self._allowed = 1
         self._n_modules = -1
-        self._of_process: list[Any] = []  # the BLAS libraries, as threadpoolctl controls them
+        self._of_process: list[Any] = []  # the libraries, as threadpoolctl controls them
         self._of_thread: list[Any] = []
-        self._before: list[int] = []
-        self._own = local()  # before: what this thread had, one item per fit
+        self._before: list[int] = []  # numbers of threads of the process before any fit
+        self._here = local()  # fits: of this Python thread
 
-    def __enter__(self) -> int:
-        """Return the number of threads that a fit may use."""
+    @contextmanager
+    def single_threaded(self) -> Iterator[int]:
+        """Limit BLAS to one thread during a fit; yield how many threads the fit may use.
+
+        These are as many as BLAS was allowed, and no more than Numba is: the limits of
+        ``threadpoolctl``, of ``numba.set_num_threads`` and of the environment all count.
+        """
         by_numba = _allowed_by_numba()
         with self._lock:
             if self._fits == 0:
                 self._find_libraries()
                 self._before = [library.num_threads for library in self._of_process]
-                own = [library.num_threads for library in self._of_thread]
-                self._allowed = max(self._before + own, default=1)
+                of_thread = [library.num_threads for library in self._of_thread]
+                self._allowed = max(self._before + of_thread, default=1)
                 _set_threads(self._of_process, 1)
             self._fits += 1
-            self._own_before().append([(one, one.num_threads) for one in self._of_thread])
+            self._here.fits = self._fits_here + 1
+            before = [(library, library.num_threads) for library in self._of_thread]
             self.limit_this_thread()
-            return min(self._allowed, by_numba)
+        try:
+            yield min(self._allowed, by_numba)
+        finally:
+            with self._lock:
+                self._fits -= 1
+                self._here.fits -= 1
+                for library, n_threads in before:
+                    _set_threads([library], n_threads)
+                if self._fits == 0:
+                    self._lift()
 
-    def __exit__(self, *exception: object) -> None:
-        with self._lock:
-            self._fits -= 1
-            if own := self._own_before():
-                for library, before in own.pop():
-                    _set_threads([library], before)
-            if self._fits == 0:
-                self._lift()
-
-    def limit_this_thread(self) -> None:
-        """Limit the libraries that have a number of threads for every Python thread."""
-        _set_threads(self._of_thread, 1)
+    @property
+    def _fits_here(self) -> int:
+        return getattr(self._here, "fits", 0)
 
     def before_fork(self) -> None:
         """Wait for the other threads, so that the child finds the lock free."""
@@ -72,14 +76,18 @@ class SingleThreadedBlas:
 
     def after_fork(self, in_child: bool) -> None:
         """Go on; in the child without the fits of the other threads, which it does not have."""
-        if in_child and self._fits > (here := len(self._own_before())):
-            self._fits = here
-            if here == 0:
+        if in_child and self._fits > self._fits_here:
+            self._fits = self._fits_here
+            if self._fits == 0:
                 self._lift()
         self._lock.release()
 
+    def limit_this_thread(self) -> None:
+        """Limit the libraries that have a number of threads for every Python thread."""
+        _set_threads(self._of_thread, 1)
+
     def _find_libraries(self) -> None:
-        """List the BLAS libraries, anew where modules were imported: it takes 3 ms."""
+        """List the libraries, anew where modules were imported: it takes 3 ms."""
         if self._n_modules == len(sys.modules):
             return
         n_modules = len(sys.modules)
@@ -94,11 +102,6 @@ class SingleThreadedBlas:
         for library, before in zip(self._of_process, self._before, strict=True):
             if library.num_threads == 1:
                 _set_threads([library], before)
-
-    def _own_before(self) -> list[list[tuple[Any, int]]]:
-        if not hasattr(self._own, "before"):
-            self._own.before = []
-        return self._own.before
 
 
 def _is_of_thread(library: Any) -> bool:
@@ -152,7 +155,8 @@ def _allowed_by_numba() -> int:
     return int(pool.get_num_threads() if pool._is_initialized else settings.NUMBA_NUM_THREADS)
 
 
-single_threaded_blas = SingleThreadedBlas()
+blas = Blas()
+
 
 # Packages of which a fit imports parts when it needs them.
 IMPORTED_BY_FITS = {"numba", "scipy", "shareboost", "sklearn"}
@@ -179,11 +183,11 @@ def _before_fork() -> None:
             with suppress(Exception):  # it is raised in the thread that imports
                 import_module(name)  # waits for that thread; returns at once in that thread
         waited_for |= names
-    single_threaded_blas.before_fork()
+    blas.before_fork()
 
 
 def _after_fork(in_child: bool) -> None:
-    single_threaded_blas.after_fork(in_child)
+    blas.after_fork(in_child)
     _release_compiler()
 
 
@@ -213,29 +217,20 @@ class Workers:
     """Threads that share the items of a list among them, the caller's own thread included.
 
     A helper is woken once a list, not once an item, and the caller computes items too while it
-    waits for results: for lists of some short tasks half the time of an executor's ``map``.
-
-    Parameters
-    ----------
-    n_threads : int
-        How many, the caller's included.
-
-    Notes
-    -----
-    Use as a context manager: it holds the helpers.
+    waits for results: for lists of some short tasks half the time of an executor's ``map``. A
+    context manager, which ends the helpers.
     """
 
     def __init__(self, n_threads: int):
         self._n_helpers = n_threads - 1
         self._helpers = ThreadPoolExecutor(
-            max(1, self._n_helpers), initializer=single_threaded_blas.limit_this_thread
+            max(1, self._n_helpers), initializer=blas.limit_this_thread
         )
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Wait for the helpers and end them."""
         self._helpers.shutdown()
 
     def map(self, task: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
@@ -247,53 +242,39 @@ class Workers:
     def _shared(
         self, task: Callable[[Any], Any], items: list[Any], n_helpers: int
     ) -> Iterator[Any]:
-        claims = _Claims(len(items))
+        pending = deque(range(len(items)))
         done: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
 
         def help_out() -> None:
-            while (place := claims.next()) is not None:
+            while (place := _claim(pending)) is not None:
                 try:
                     done.put((place, task(items[place]), None))
                 except BaseException as error:
                     done.put((place, None, error))
 
-        found: dict[int, tuple[Any, BaseException | None]] = {}
+        results: dict[int, tuple[Any, BaseException | None]] = {}
         try:
             for _ in range(n_helpers):
                 self._helpers.submit(help_out)
             for wanted in range(len(items)):
-                while wanted not in found:
-                    if done.empty() and (own := claims.next()) is not None:
-                        found[own] = task(items[own]), None
+                while wanted not in results:
+                    if done.empty() and (claimed := _claim(pending)) is not None:
+                        results[claimed] = task(items[claimed]), None
                     else:
                         place, result, error = done.get()
-                        found[place] = result, error
-                result, error = found.pop(wanted)
+                        results[place] = result, error
+                result, error = results.pop(wanted)
                 if error is not None:
                     raise error
                 yield result
         finally:
-            claims.end()
+            pending.clear()
             result = error = None  # an error's traceback holds this frame
 
 
-class _Claims:
-    """The places 0 to n - 1, each handed out once."""
-
-    def __init__(self, n: int):
-        self._n = n
-        self._next = 0
-        self._lock = Lock()
-
-    def next(self) -> int | None:
-        """Return a place that nobody has, or None where there is none."""
-        with self._lock:
-            if self._next >= self._n:
-                return None
-            self._next += 1
-            return self._next - 1
-
-    def end(self) -> None:
-        """Hand out no more."""
-        with self._lock:
-            self._n = 0
+def _claim(pending: deque[int]) -> int | None:
+    """Return a place that no thread has taken, or None where there is none."""
+    try:
+        return pending.popleft()
+    except IndexError:
+        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection
+from copy import copy
 from functools import partial
 from numbers import Complex, Number, Real
 from typing import TYPE_CHECKING, Any
@@ -56,25 +57,12 @@ def _check_indices(X: Any) -> None:
     """
     if not sp.issparse(X) or X.format not in SPARSE or X.ndim != 2:
         return
-    n_major, n_minor = X.shape if X.format == "csr" else X.shape[::-1]
-    pointers, n_stored = X.indptr, min(X.indices.size, X.data.size)
-    if (
-        pointers.shape != (n_major + 1,)
-        or pointers[0] != 0
-        or pointers[-1] > n_stored
-        or (pointers[1:] < pointers[:-1]).any()
-    ):
-        raise ValueError(
-            f"X is not valid: its indptr takes {n_major + 1} numbers that begin with 0, never fall "
-            f"and end with at most {n_stored}, the number of stored entries."
-        )
-    indices = X.indices[: pointers[-1]]
-    for index in (indices.min(initial=0), indices.max(initial=0)):
-        if not 0 <= index < max(n_minor, 1):
-            raise ValueError(
-                f"X is not valid: its indices hold {index}, and take numbers from 0 to "
-                f"{n_minor - 1}."
-            )
+    try:
+        copy(X).check_format()  # of a copy, which shares the arrays: it changes what it checks
+        if (np.diff(X.indptr) < 0).any():  # which SciPy overlooks where the last is 0
+            raise ValueError("indptr must be a non-decreasing sequence")
+    except ValueError as error:
+        raise ValueError(f"X is not a valid {X.format.upper()} matrix: {error}.") from None
 
 
 def in_our_words(error: ValueError) -> ValueError:
@@ -114,39 +102,28 @@ def _is_numeric(dtype: Any, column: Callable[[], Any]) -> bool:
     if kind != "O":
         return kind in "biufc"  # scikit-learn refuses complex numbers in its own words
     values = column() if categories is None else categories
-    return all(map(_is_number_or_gap, np.asarray(values, dtype=object)))
-
-
-def _is_number_or_gap(value: Any) -> bool:
-    if (kind := _kind(value)) != "other":
-        return kind != "text"
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+    return all(_kind(value) in ("number", "missing") for value in np.asarray(values, dtype=object))
 
 
 def _as_numbers(data: Any, finite: Any) -> Any:
     """Return rows that scikit-learn has checked in a type that is computed with.
 
-    That is float64 for decimals and for long doubles. Of these, values beyond float64 are refused.
+    That is float64 for decimals and for long doubles. Values beyond float64 are refused.
     """
     kind = data.dtype.kind
     if kind in "biu" or (kind == "f" and data.dtype.itemsize <= 8):
         return data
     if kind not in "fO":
         raise ValueError(f"X has the type {data.dtype}: it takes numbers and booleans.")
-    with np.errstate(over="ignore", under="ignore"):
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         numbers = data.astype(np.float64)
     if kind == "O":
         return check_array(numbers, accept_sparse=SPARSE, ensure_all_finite=finite, input_name="X")
     before, after = (part.data if sp.issparse(part) else part for part in (data, numbers))
-    size = "large" if np.isinf(after).any() else "small"
-    if size == "large" or (before.any() and not after.any()):
+    if np.isinf(after).any() or (before.any() and not after.any()):
         raise FloatingPointError(
-            f"X has values of type {data.dtype} that are too {size} for float64. Divide the "
-            "columns of X by their largest magnitudes first."
+            f"X has values of type {data.dtype} that are too large or too small for float64. "
+            "Divide the columns of X by their largest magnitudes first."
         )
     return numbers
 
@@ -293,17 +270,13 @@ def class_weights(
                     f"class_weight has {value!r} for class {label!r}: it takes finite, "
                     "non-negative numbers."
                 )
-        known = set(classes.tolist())
-        if (unknown := set(class_weight) - known) and known - set(class_weight):
-            raise ValueError(
-                f"class_weight names {sorted(unknown, key=str)}, which y does not hold: it "
-                f"takes the labels of y, {classes.tolist()}."
-            )
-        factors[present] = [class_weight.get(q, 1.0) for q in classes[present].tolist()]
+        factors[present] = compute_class_weight(class_weight, classes=classes, y=classes)[present]
     else:
-        labels, weight = classes[index[counted]], weight[counted]
         factors[present] = compute_class_weight(
-            class_weight, classes=classes[present], y=labels, sample_weight=weight
+            class_weight,
+            classes=classes[present],
+            y=classes[index[counted]],
+            sample_weight=weight[counted],
         )
     if not factors[present].max() > 0:
         raise ValueError(

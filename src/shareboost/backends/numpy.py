@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..gram import Gram, PanelFactor
-from ..threads import Workers, single_threaded_blas
+from ..gram import Factor, Gram
+from ..threads import Workers, blas
 from .base import Backend
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class NumpyBackend(Backend):
 
     @contextmanager
     def deterministic(self) -> Iterator[Map]:
-        with single_threaded_blas as n_threads, Workers(n_threads) as workers:
+        with blas.single_threaded() as n_threads, Workers(n_threads) as workers:
             yield workers.map
 
     def edges(self, n_rows: int, n_classes: int) -> list[int]:
@@ -71,7 +71,7 @@ class NumpyBackend(Backend):
         return model.best(rows)
 
     def gram(self, rounding: float) -> Gram:
-        return Gram(rounding, PanelFactor([]))
+        return Gram(rounding, Factor([]))
 
     def asarray(self, values: Any, dtype: Any = None) -> NDArray[Any]:
         return np.asarray(values, dtype=dtype)

@@ -101,8 +101,8 @@ def _of_row(number: int, told: Explanation) -> str:
 
 def _print_features(clf: Any, most: int) -> None:
     """Print the classes that each feature speaks for and against, and the loss that it saved."""
-    from ..class_weights import LEAST_SHARE, sharing
     from ..inspection.report.data import features_of
+    from ..model import LEAST_SHARE, sharing
 
     path = clf.path_
 

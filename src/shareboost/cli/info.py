@@ -18,9 +18,9 @@ LIBRARIES = (
 def info() -> None:
     """Show versions, threads and devices: what to send along with a question."""
     from .. import __version__
-    from ..threads import single_threaded_blas
+    from ..threads import blas
 
-    with single_threaded_blas as n_threads:
+    with blas.single_threaded() as n_threads:
         threads = f"{n_threads} of {os.cpu_count()} processors"
     lines = [
         ("shareboost", __version__),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
-from ..threads import Workers, single_threaded_blas
+from ..threads import Workers, blas
 from ..validation import at_least, from_zero, image_shape_of_rows
 
 BLOCK_VALUES = 2**19  # per task: about 20 ms, so that an interrupt is heard soon
@@ -134,7 +134,7 @@ def for_blocks(
         work(copy, first, some.reshape(-1, *shape))
 
     tasks = [(copy, first) for copy in range(n_copies) for first in range(0, len(images), block)]
-    with single_threaded_blas as n_threads, Workers(n_threads) as workers:
+    with blas.single_threaded() as n_threads, Workers(n_threads) as workers:
         for _ in workers.map(work_on, tasks):
             pass  # an exception here cancels what has not begun
 

@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from ..arrays import dense, ranges
 from ..inputs import backend_module
 from ..progress import track
-from ..threads import single_threaded_blas
+from ..threads import blas
 from ..validation import at_least
 from .array_api import columns_type, is_host, namespace
 
@@ -182,7 +182,7 @@ def cluster(
     steps = {"n_init": 1, "max_iter": STEPS, "tol": 0.0, "random_state": seed}
     centres = points[first]
     # With several threads scikit-learn adds their sums in the order they end.
-    with single_threaded_blas, threadpool_limits(1, user_api="openmp"), warnings.catch_warnings():
+    with blas.single_threaded(), threadpool_limits(1, "openmp"), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of centres that are one
         for _ in track(range(STAGES), what, STAGES):
             means = KMeans(len(centres), init=centres, **steps)

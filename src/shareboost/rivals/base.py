@@ -25,7 +25,7 @@ from ..predictor import Predictor
 from ..progress import RoundsBar, progress_bars
 from ..rows import Rows
 from ..solvers import Status
-from ..threads import single_threaded_blas
+from ..threads import blas
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,7 +226,7 @@ class Rival(Predictor):
             return fitted_attributes(checked, classes, path, done[-1])
 
         with progress_bars(bool(self.verbose)):
-            with single_threaded_blas:  # whose sums depend on its threads
+            with blas.single_threaded():  # whose sums depend on its threads
                 pool.fit(sample.X, sample.weight, centred=self.fit_intercept)
             engine = self._engine(self, sample, pool, classes.size)
             bar = RoundsBar(engine.n_steps, 0)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,17 +38,24 @@ class Constraints:
     budget: float
     labels: NDArray[Any] | None  # of the groups
     group: NDArray[np.intp] | None  # of each column
-    prices: Vector | None = None  # of columns or groups
-    per_group: bool = False  # whether the prices are those of groups
+    prices: Vector | None  # of columns or groups
+    per_group: bool  # whether the prices are those of groups
 
     def pricing(self, pool: Pool) -> Pricing:
         """Return what may be chosen among the atoms of a fitted pool, and for how much."""
-        lookup = AtomNames(pool, self.names, self._members())
-        owned = lookup.owned(self.include)
-        forbidden = lookup.forbidden(self.exclude)
+        atoms = AtomNames(pool, self.names, self._members())
+        owned = atoms.owned(self.include)
+        forbidden = atoms.forbidden(self.exclude)
         if both := sorted(set(owned) & set(forbidden)):
-            raise ValueError(_in_both(pool.features(both).atom_names(self.names)))
-        _check_number(len(owned), self.n_features)
+            names = ", ".join(pool.features(both).atom_names(self.names))
+            raise ValueError(
+                f"include and exclude both name {names}: a feature is in one of them at most."
+            )
+        if self.n_features is not None and len(owned) > self.n_features:
+            raise ValueError(
+                f"include names {len(owned)} features, more than n_features={self.n_features}: "
+                "n_features counts those too."
+            )
         prices, needs = self._prices(pool)
         pricing = Pricing(
             prices, needs, np.array(forbidden, dtype=np.intp), tuple(owned), self.budget
@@ -78,8 +85,13 @@ class Constraints:
     def _prices(self, pool: Pool) -> tuple[Vector, sp.csr_array | None]:
         """Return the prices of items and the items that each atom needs."""
         if self.costs is not None:
-            given = self.costs(pool.features(np.arange(pool.n_atoms_)))
-            return _positive(given, (pool.n_atoms_,), "atom, which the callable returns"), None
+            prices = _positive(self.costs(pool.features(np.arange(pool.n_atoms_))))
+            if prices.shape != (pool.n_atoms_,):
+                raise ValueError(
+                    f"costs has the shape {prices.shape}: it takes {pool.n_atoms_} numbers, one "
+                    "for each atom, from the callable."
+                )
+            return prices, None
         if self.prices is None:
             return np.ones(pool.n_atoms_), None
         d = len(self.names)
@@ -105,191 +117,98 @@ class Constraints:
             raise ValueError("exclude names every feature that varies: nothing could be chosen.")
         may[list(pricing.owned)] = False
         wanted = self.n_features is None or len(pricing.owned) < self.n_features
-        if may.any() and wanted:
-            _check_above(self.budget, float(costs[may].min()))
+        if may.any() and wanted and (cheapest := costs[may].min()) > self.budget * (1.0 + ROUNDING):
+            raise ValueError(
+                f"budget={self.budget:g} is below the cheapest feature, which costs {cheapest:g}: "
+                "nothing could be bought."
+            )
 
 
-class Grouping(NamedTuple):
-    """The classifier's arguments ``groups`` and ``group_choice``."""
+def checked_constraints(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Constraints, Pool]:
+    """Return what a classifier's parameters ask of the choice, and the pool to choose from.
 
-    groups: Any
-    choice: str
-
-
-class Prices(NamedTuple):
-    """The classifier's arguments ``costs`` and ``budget``."""
-
-    costs: Any
-    budget: float | None
-
-
-def checked_constraints(
-    names: Sequence[str],
-    pool: Pool,
-    n_features: int | None,
-    grouping: Grouping,
-    prices: Prices,
-    include: Any,
-    exclude: Any,
-) -> tuple[Constraints, Pool]:
-    """Return the constraints and the pool to choose from; raise for what cannot be meant.
-
-    Called before any work is done: what needs the pool's atoms is checked by ``pricing``.
+    What needs the pool's atoms is checked by ``pricing``.
     """
-    costs, budget = prices
-    if n_features is None and budget is None:
+    if clf.n_features is None and clf.budget is None:
         raise ValueError("n_features=None takes a budget: one of the two must end the rounds.")
-    labels = group = None
-    groups = by_column(grouping.groups, names)
-    if groups is not None and grouping.choice != "each":
-        pool = _grouped(pool, groups, grouping.choice)
+    labels = group = prices = None
+    per_group = False
+    groups = _as_dict(clf.groups, names)
+    if isinstance(groups, dict):
+        groups = _in_order("groups", groups, names)
+    if groups is not None and clf.group_choice != "each":
+        if type(pool) is not Columns:
+            raise ValueError(
+                f"groups are chosen whole among columns only, not with {type(pool).__name__}. With "
+                'group_choice="each" they share a price in costs, whatever the pool.'
+            )
+        pool = Groups(groups, pool.scale, clf.group_choice)
     if isinstance(pool, Groups):
         groups = pool.groups
     if groups is not None:
         labels, group = group_labels(groups, len(names))
-    constraints = Constraints(
+    if clf.costs is not None and not callable(clf.costs):
+        prices, per_group = _prices_of(clf.costs, names, [] if labels is None else labels.tolist())
+    return Constraints(
         names,
-        n_features,
-        _listed("include", include),
-        _listed("exclude", exclude),
-        costs if callable(costs) else None,
-        np.inf if budget is None else float(budget),
+        clf.n_features,
+        _listed("include", clf.include),
+        _listed("exclude", clf.exclude),
+        clf.costs if callable(clf.costs) else None,
+        np.inf if clf.budget is None else float(clf.budget),
         labels,
         group,
-    )
-    if costs is not None and not callable(costs):
-        constraints = _with_prices(constraints, costs)
-    if isinstance(pool, (Columns, Groups)):
-        # These atoms are known without any work: a stand-in tells all that is wrong.
-        priced = (
-            constraints
-            if constraints.costs is None
-            else replace(constraints, costs=None, budget=np.inf)
-        )
-        priced.pricing(_stand_in(pool, len(names)))
-    else:
-        _check_lists(constraints)
-        if constraints.prices is not None and not constraints.include:
-            _check_above(constraints.budget, float(constraints.prices.min()))
-    return constraints, pool
+        prices,
+        per_group,
+    ), pool
 
 
-def _check_lists(constraints: Constraints) -> None:
-    """Raise for what can be told of ``include`` and ``exclude`` without knowing any atom."""
-    excluded = set(constraints.exclude)
-    if both := [item for item in constraints.include if item in excluded]:
-        raise ValueError(_in_both([str(item) for item in both]))
-    alike = len(set(map(type, constraints.include))) == 1  # else two items may mean one atom
-    if alike:
-        _check_number(len(set(constraints.include)), constraints.n_features)
+def _as_dict(values: Any, keys: Collection[Any]) -> Any:
+    """Return a pandas series with some of the keys in its index as a dict; others as they are."""
+    has_index = hasattr(values, "index") and hasattr(values, "to_dict")
+    if has_index and type(values.index).__name__ != "RangeIndex" and set(values.index) & set(keys):
+        return values.to_dict()
+    return values
 
 
-def _in_both(names: list[str]) -> str:
-    return f"include and exclude both name {', '.join(names)}: a feature is in one of them at most."
+def _in_order(argument: str, values: dict[Any, Any], keys: Sequence[Any]) -> list[Any]:
+    """Return the values of a dict in the order of the keys, which are those of the dict."""
+    if missing := [key for key in keys if key not in values]:
+        raise ValueError(f"{argument} has no entry for {missing[0]!r}: it takes {_some(keys)}.")
+    known = set(keys)
+    if unknown := [key for key in values if key not in known]:
+        raise ValueError(f"{argument} names {unknown[0]!r}, which X does not have.")
+    return [values[key] for key in keys]
 
 
-def _check_number(n_included: int, n_features: int | None) -> None:
-    if n_features is not None and n_included > n_features:
-        raise ValueError(
-            f"include names {n_included} features, more than n_features={n_features}: n_features "
-            "counts those too."
-        )
-
-
-def by_column(groups: Any, names: Sequence[str]) -> Any:
-    """Return the labels in the order of the columns; a dict or series has them by name."""
-    if _is_series(groups) and set(groups.index) & set(names):
-        groups = groups.to_dict()
-    if not isinstance(groups, dict):
-        return groups
-    if missing := [name for name in names if name not in groups]:
-        raise ValueError(f"groups has no label for {missing[0]!r}: it takes one for each column.")
-    known = set(names)
-    if unknown := [name for name in groups if name not in known]:
-        raise ValueError(f"groups names {unknown[0]!r}, which X does not have.")
-    return [groups[name] for name in names]
-
-
-def _is_series(value: Any) -> bool:
-    """Return whether the value is a pandas Series with an index of its own, not just places."""
-    named = hasattr(value, "index") and hasattr(value, "to_dict")
-    return named and type(value.index).__name__ != "RangeIndex"
-
-
-def _grouped(pool: Pool, groups: Any, group_choice: str) -> Pool:
-    if type(pool) is not Columns:
-        raise ValueError(
-            f"groups are chosen whole among columns only, not with {type(pool).__name__}. With "
-            'group_choice="each" they share a price in costs, whatever the pool.'
-        )
-    return Groups(groups, pool.scale, group_choice)
-
-
-def _stand_in(pool: Pool, n_columns: int) -> Pool:
-    """Return the pool as it would be after a fit, as far as names and prices go."""
-    X = np.tile([[0.0], [1.0]], n_columns)
-    return type(pool)(**pool.get_params(deep=False)).fit(X)
-
-
-def _with_prices(constraints: Constraints, costs: Any) -> Constraints:
-    """Return the constraints with prices of columns or of groups."""
-    d = len(constraints.names)
-    labels = [] if constraints.labels is None else constraints.labels.tolist()
-    if _is_series(costs) and set(costs.index) & {*labels, *constraints.names}:
-        costs = costs.to_dict()
+def _prices_of(costs: Any, names: Sequence[str], labels: list[Any]) -> tuple[Vector, bool]:
+    """Return the prices of columns or of groups, and whether they are those of groups."""
+    costs = _as_dict(costs, [*labels, *names])
     if isinstance(costs, dict):
-        keys = labels if labels and set(costs) <= set(labels) else list(constraints.names)
-        if missing := [key for key in keys if key not in costs]:
-            raise ValueError(f"costs has no entry for {missing[0]!r}: {_takes(d, labels)}.")
-        known = set(keys)
-        if unknown := [key for key in costs if key not in known]:
-            raise ValueError(f"costs names {unknown[0]!r}, which is unknown: {_takes(d, labels)}.")
-        return replace(
-            constraints,
-            prices=_positive([costs[key] for key in keys], (len(keys),), "entry"),
-            per_group=keys is labels,
-        )
-    size = np.shape(costs)
+        per_group = bool(labels) and set(costs) <= set(labels)
+        return _positive(_in_order("costs", costs, labels if per_group else names)), per_group
+    size, d = np.shape(costs), len(names)
     if size not in ((d,), (len(labels),)) or size == (0,):
-        raise ValueError(f"costs has the shape {size}: {_takes(d, labels)}.")
-    per_group = size != (d,)
-    prices = _positive(costs, size, "group" if per_group else "column")
-    return replace(constraints, prices=prices, per_group=per_group)
+        or_groups = f" or for each of the {len(labels)} groups" if labels else ""
+        raise ValueError(
+            f"costs has the shape {size}: it takes a number for each of the {d} columns"
+            f"{or_groups}, a dict of them by name, or a callable on atoms."
+        )
+    return _positive(costs), size != (d,)
 
 
-def _takes(n_columns: int, labels: list[Any]) -> str:
-    groups = f" or for each of the {len(labels)} groups" if labels else ""
-    return (
-        f"it takes a number for each of the {n_columns} columns{groups}, a dict of them by name, "
-        "or a callable on atoms"
-    )
-
-
-def _positive(values: Any, shape: tuple[int, ...], what: str) -> Vector:
+def _positive(values: Any) -> Vector:
     """Return the values as floats above 0."""
     try:
         costs = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"costs takes a number for each {what}: {error}.") from None
-    if costs.shape != shape:
+        raise ValueError(f"costs takes numbers: {error}.") from None
+    if (bad := costs[~((costs > 0) & np.isfinite(costs))]).size:
         raise ValueError(
-            f"costs has the shape {costs.shape}: it takes {shape[0]} numbers, one for each {what}."
-        )
-    if not (costs > 0).all() or not np.isfinite(costs).all():
-        bad = costs[~((costs > 0) & np.isfinite(costs))][0]
-        raise ValueError(
-            f"costs has {bad:g} among its values: it takes finite numbers above 0. What is owned "
-            "already goes into include."
+            f"costs has {bad[0]:g} among its values: it takes finite numbers above 0. What is "
+            "owned already goes into include."
         )
     return costs
-
-
-def _check_above(budget: float, cheapest: float) -> None:
-    if cheapest > budget * (1.0 + ROUNDING):
-        raise ValueError(
-            f"budget={budget:g} is below the cheapest feature, which costs {cheapest:g}: nothing "
-            "could be bought."
-        )
 
 
 def _listed(argument: str, value: Any) -> list[Any]:
@@ -307,16 +226,7 @@ def _listed(argument: str, value: Any) -> list[Any]:
 
 
 class AtomNames:
-    """Finds the atoms of a fitted pool.
-
-    Parameters
-    ----------
-    pool : Pool
-    names : sequence of str
-        Of X's columns.
-    members : dict
-        The columns of each group, by label.
-    """
+    """Finds the atoms of a fitted pool; ``members`` has the columns of each group, by label."""
 
     def __init__(self, pool: Pool, names: Sequence[str], members: dict[Any, NDArray[np.intp]]):
         self.pool = pool
@@ -350,44 +260,31 @@ class AtomNames:
 
     def owned(self, items: list[Any]) -> list[int]:
         """Return the atoms that ``include`` names, each once, in its order."""
-        return _each_once(items, lambda item: [self._atom("include", item)])
+        return list(dict.fromkeys(self._atom("include", item) for item in items))
 
     def forbidden(self, items: list[Any]) -> list[int]:
         """Return the atoms that ``exclude`` names, or whose columns or groups it names."""
-        return _each_once(items, self._excluded)
+        return list(dict.fromkeys(atom for item in items for atom in self._excluded(item)))
 
     def _excluded(self, item: Any) -> list[int]:
-        if isinstance(self.pool, (Columns, Groups)) and not self._is_group(item):
+        """Return the atoms that a name stands for: of a column, else of a group, else of an atom.
+
+        Groups that are chosen whole are atoms.
+        """
+        whole_groups = isinstance(self.pool, Groups)
+        if not whole_groups and isinstance(item, str) and item in self._columns:
+            columns = [self._columns[item]]
+        elif not whole_groups and isinstance(item, str) and item in self.members:
+            columns = self.members[item].tolist()
+        else:
             return [self._atom("exclude", item)]
-        if self._is_group(item):
-            return self._reading(item, self.members[item].tolist())
-        if isinstance(item, str) and item in self._columns:
-            return self._reading(item, [self._columns[item]])
-        return [self._atom("exclude", item)]
-
-    def _is_group(self, item: Any) -> bool:
-        """Return whether the item names a group whose columns are chosen one by one."""
-        if isinstance(self.pool, Groups) or not isinstance(item, str) or item not in self.members:
-            return False
-        if item not in self._columns:
-            return True
-        if self.members[item].tolist() == [self._columns[item]]:
-            return False
-        raise ValueError(
-            f"exclude names {item!r}, which is both a column and a group of other columns: name "
-            "the group's columns, or give the group another label."
-        )
-
-    def _reading(self, item: Any, columns: list[int]) -> list[int]:
-        """Return the atoms that read any of the columns."""
-        reads = self._reads
-        if reads is None:
+        if (reads := self._reads) is None:
             raise ValueError(
                 f"exclude names {item!r}, and every feature of {type(self.pool).__name__} reads "
                 "every column: leave columns out of X instead."
             )
-        own = [reads.indices[reads.indptr[j] : reads.indptr[j + 1]] for j in columns]
-        return np.unique(np.concatenate(own)).tolist()
+        atoms = [reads.indices[reads.indptr[j] : reads.indptr[j + 1]] for j in columns]
+        return np.unique(np.concatenate(atoms)).tolist()
 
     def _atom(self, argument: str, item: Any) -> int:
         """Return the one atom of that index, name or label."""
@@ -434,10 +331,6 @@ def _first_places(names: Sequence[Any]) -> dict[Any, int]:
     for place, name in enumerate(names):
         places.setdefault(name, place)
     return places
-
-
-def _each_once(items: list[Any], atoms: Callable[[Any], list[int]]) -> list[int]:
-    return list(dict.fromkeys(atom for item in items for atom in atoms(item)))
 
 
 def _some(names: Collection[Any]) -> str:

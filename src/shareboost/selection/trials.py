@@ -33,14 +33,14 @@ def decreases(rows: Rows, refit: Refit, W: Weights, atoms: Sequence[int], rule: 
     best weights of the atom with all others fixed (``column``), or the best weights of all
     (``refit``). Each starts from the end of the one before, so it is never worse.
     """
-    found = []
+    gains = []
     for atom in atoms:
         rows.append(atom)
         try:
-            found.append(_decrease(rows, refit, W, rule))
+            gains.append(_decrease(rows, refit, W, rule))
         finally:
             rows.remove(len(rows.chosen) - 1)
-    return found
+    return gains
 
 
 @may_overflow
@@ -87,9 +87,9 @@ def _along(function: Objective, W: Matrix, gradient: Matrix, new: slice) -> Subs
 def _within(function: Objective, W: Matrix, new: slice) -> Subspace:
     """Return all weights of the new columns, the others as in W."""
     k, width = W.shape[0], new.stop - new.start
-    own = function.rows.backend.gram(float(np.finfo(function.rows.pool.dtype_).eps))
-    own.extend(function.rows.gram.border[:, new])
-    C = own.factor(np.zeros(width))
+    gram = function.rows.backend.gram(float(np.finfo(function.rows.pool.dtype_).eps))
+    gram.extend(function.rows.gram.border[:, new])
+    C = gram.factor(np.zeros(width))
 
     def expand(z: Vector) -> Matrix:
         V = 0.0 * W

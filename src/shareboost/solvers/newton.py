@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,14 +16,6 @@ ACCEPTED = 1e-4
 SMALLEST_RADIUS = 1e-12
 
 
-class _Step(NamedTuple):
-    z: Vector
-    promised: float  # decrease of the quadratic model
-    at_edge: bool  # of the trust region
-    products: int
-    length: float
-
-
 def newton(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evaluation, int]:
     """Return the point where ``reached <= tolerance``, and the iterations taken.
 
@@ -35,22 +27,27 @@ def newton(objective: Objective, tolerance: float, max_iter: int) -> tuple[Evalu
     radius, iteration = 1.0, 0
     while objective.start.reached > tolerance and iteration < max_iter:
         here = objective.start
-        step = _step(objective, radius, max_iter - iteration)
-        iteration += step.products + 1
-        there = objective.evaluate(here.z + step.z)
-        kept = (here.value - there.value + here.noise) / (step.promised + here.noise)
-        if kept > 0.75 and step.at_edge:
+        z, promised, products, at_edge, length = _step(objective, radius, max_iter - iteration)
+        iteration += products + 1
+        there = objective.evaluate(here.z + z)
+        kept = (here.value - there.value + here.noise) / (promised + here.noise)
+        if kept > 0.75 and at_edge:
             radius *= 2.0
         elif not kept > 0.25:  # so too where the trial overflowed
-            radius = 0.25 * step.length
+            radius = 0.25 * length
         if radius < SMALLEST_RADIUS:
             return here, min(iteration, max_iter - 1)
         objective = objective.moved_to(there if kept > ACCEPTED else here)
     return objective.start, min(iteration, max_iter)
 
 
-def _step(objective: Objective, radius: float, max_products: int) -> _Step:
+def _step(
+    objective: Objective, radius: float, max_products: int
+) -> tuple[Vector, float, int, bool, float]:
     """Return an approximate minimiser of the quadratic model within the radius.
+
+    With it come the decrease that the model promises, the products taken, whether the step ends
+    at the edge of the radius, and its length.
 
     The numbers that decide are taken from inner products of the vectors before a step, all
     fetched at once, so that from a device there is one wait a product.
@@ -65,22 +62,22 @@ def _step(objective: Objective, radius: float, max_products: int) -> _Step:
     while product < max_products and not at_edge and squared**0.5 > goal:
         product += 1
         curved = objective.curvature_product(search)
-        curvature, own, across, within, beyond = numbers(
+        curvature, squared_search, across, within, beyond = numbers(
             [search @ curved, search @ search, place @ search, remainder @ curved, curved @ curved]
         )
-        to_edge = _length_to_edge(own, across, size - radius**2)
+        to_edge = _length_to_edge(squared_search, across, size - radius**2)
         length = squared / curvature if curvature > 0.0 else np.inf
         at_edge = length >= to_edge
         length = min(length, to_edge)
         place += length * search
         curved_place += length * curved
         remainder -= length * curved
-        size += length * (2.0 * across + length * own)
+        size += length * (2.0 * across + length * squared_search)
         previous, squared = squared, squared - length * (2.0 * within - length * beyond)
         squared = max(squared, 0.0)  # rounding may say less
         search = remainder + squared / previous * search
     down, curve = numbers([gradient @ place, place @ curved_place])
-    return _Step(place, -(down + 0.5 * curve), at_edge, product, size**0.5)
+    return place, -(down + 0.5 * curve), product, at_edge, size**0.5
 
 
 def _length_to_edge(a: float, b: float, c: float) -> float:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from ..arrays import Array, Scalar, numbers
+from ..shard import Shard
 
 if TYPE_CHECKING:
     from ..losses import Loss
     from ..penalties import Penalty
     from ..rows import Rows
-from ..shard import Shard
 
 Vector = Array  # in float64, where the rows live; so are all arrays here
 # Of the gradient at a new point: scalars that a solver needs of it.
@@ -47,21 +47,6 @@ def noise(rows: Rows, value: float) -> float:
 def nothing(gradient: Vector) -> tuple[Scalar, ...]:
     """Return no products."""
     return ()
-
-
-class Function(Protocol):
-    """What a solver that needs no curvature minimises, from ``start``."""
-
-    start: Evaluation
-
-    def evaluate(self, z: Vector, products: Products = nothing) -> Evaluation:
-        """Return the function and its gradient at z, and products with that gradient.
-
-        All numbers are fetched at once: from a device, a solver waits once an evaluation.
-        """
-
-    def cannot_reach(self, place: Evaluation) -> bool:
-        """Return whether there is no point in going on from there."""
 
 
 class Objective:
@@ -181,12 +166,15 @@ def evaluation(
     rows: Rows,
     W: Array,
     z: Vector,
-    found: tuple[Scalar, Scalar, Scalar],
+    scalars: tuple[Scalar, Scalar, Scalar],
     gradient: Vector,
     products: Products,
 ) -> Evaluation:
-    """Return what was found, ``(loss, value, reached)``, with its numbers fetched."""
-    wanted = [*found, gradient @ gradient, *products(gradient)]
+    """Return an evaluation of these numbers, loss, value and reached, and of the products.
+
+    All of them are fetched at once: from a device, a solver waits once an evaluation.
+    """
+    wanted = [*scalars, gradient @ gradient, *products(gradient)]
     loss, value, reached, squared, *others = numbers(wanted)
     return Evaluation(
         W, z, loss, value, gradient, reached, noise(rows, value), squared, tuple(others)
@@ -214,12 +202,16 @@ class Subspace:
         W = self.W + self.expand(z)
         loss, value, slope = self.whole.at(W)
         gradient = self.reduce(slope)
-        found = loss, value, abs(gradient).sum()
-        return evaluation(self.whole.rows, W, z, found, gradient, products)
+        scalars = loss, value, abs(gradient).sum()
+        return evaluation(self.whole.rows, W, z, scalars, gradient, products)
 
     def cannot_reach(self, place: Evaluation) -> bool:
         """Return False: there is no goal."""
         return False
+
+
+# What a solver that needs no curvature minimises, from ``start``.
+Function = Objective | Subspace
 
 
 # With more columns than this the eigenvalues would take longer than the refit.

@@ -261,17 +261,7 @@ def test_a_fit_that_fails_leaves_the_earlier_one(client, X, y):
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [
-        (lambda X: X * 1e-310, "too small"),
-        (lambda X: X * 1e306, "too large"),
-        pytest.param(
-            lambda X: X.astype(np.longdouble) * np.longdouble("1e4000"),
-            "too large for float64",
-            marks=pytest.mark.skipif(
-                np.finfo(np.longdouble).maxexp == 1024, reason="long doubles are float64 here"
-            ),
-        ),
-    ],
+    [(lambda X: X * 1e-310, "too small"), (lambda X: X * 1e306, "too large")],
 )
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # of scikit-learn's checks
 def test_numbers_that_are_out_of_range_are_refused(client, X, y, change, message):

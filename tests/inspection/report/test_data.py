@@ -9,10 +9,10 @@ from sklearn.datasets import load_wine
 from sklearn.metrics import confusion_matrix
 
 from shareboost import ShareBoostClassifier, ShareBoostCV, load_model
-from shareboost.class_weights import sharing
 from shareboost.export import cost_report
 from shareboost.inspection.comparison import error_curve
 from shareboost.inspection.report import report_data
+from shareboost.model import sharing
 from shareboost.pools import Templates
 from shareboost.rivals import OneVsRestGreedyClassifier
 

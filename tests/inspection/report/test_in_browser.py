@@ -9,8 +9,8 @@ from browser import ARTEFACTS
 from sklearn.datasets import load_digits
 
 from shareboost import ShareBoostClassifier
-from shareboost.class_weights import LEAST_SHARE
 from shareboost.inspection.report import page_of, report_data, write_report
+from shareboost.model import LEAST_SHARE
 from shareboost.pools import Templates
 
 HOSTILE = "<script>alert('name')</script>"

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...class_weights import sharing
 from ...inputs import on_host
+from ...model import sharing
 from ...validation import at_least
 from ..comparison import check_has_path
 from ..explanation import Explanation, explanations

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...class_weights import sharing
 from ...export.cost import running_costs
+from ...model import sharing
 from ...path import PathOfOne
 from ...progress import track
 from ..comparison import labels_of_rows, n_columns_read, of_errors, staged_labels

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...class_weights import LEAST_SHARE
+from ...model import LEAST_SHARE
 
 # Of a model's weights, coded by the square root of their magnitude: small ones stay apart.
 LARGEST_CODE = 127

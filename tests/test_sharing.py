@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from every_pool import POOLS_TO_TEST, classifier, every_pool, some_digits
 
-from shareboost.class_weights import sharing
+from shareboost.model import sharing
 
 
 @pytest.fixture(scope="module")
