@@ -32,7 +32,7 @@ from .tensors import compressed, full_precision, readable
 
 # By the pool that each is the form of.
 FORMS: dict[Any, type[OnDevice]] = {
-    form.__bases__[1]: form
+    next(base for base in form.__mro__ if not issubclass(base, OnDevice)): form
     for form in (
         *(DeviceColumns, DeviceGroups, DeviceProducts, DeviceStumps, DevicePieces),
         *(DeviceTemplates, DeviceUnion),
@@ -104,7 +104,7 @@ class TorchBackend(Backend):
         return form.of(pool, self)
 
     def check(self, form: Pool, penalty: Any, X: Any) -> None:
-        if is_sparse(X) and not isinstance(form, (DeviceColumns, DeviceGroups)):
+        if is_sparse(X) and not isinstance(form, DeviceColumns):
             name = type(form).__name__.removeprefix("Device")
             raise ValueError(
                 f"Sparse X cannot be computed on {self.device} with {name}: there only Columns and "
