@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from .model import ModelPath, Step
+    from .path import Path, Round
 
 # A feature speaks for or against the classes whose weights are at least so much of its largest.
 LEAST_SHARE = 0.5
 
 
-def sharing(path: ModelPath, step: Step) -> NDArray[np.float64]:
+def sharing(path: Path, step: Round) -> NDArray[np.float64]:
     """Return the weights of a model by feature and class, (atoms of the step, k), as in Fig. 5(b).
 
     They are those of the scaled columns that the model was trained on, so that features of
@@ -30,7 +30,7 @@ def sharing(path: ModelPath, step: Step) -> NDArray[np.float64]:
     return np.where(widths == 1, W[:, starts], norms).T
 
 
-def importances(path: ModelPath, step: Step, n_columns_in: int) -> NDArray[np.float64]:
+def importances(path: Path, step: Round, n_columns_in: int) -> NDArray[np.float64]:
     """Return the share of each column of X in the weights of a model, (n_columns_in,).
 
     A feature's columns count by their absolute weights of ``sharing``, summed over classes, which
@@ -42,7 +42,7 @@ def importances(path: ModelPath, step: Step, n_columns_in: int) -> NDArray[np.fl
     return sizes / sizes.sum() if sizes.any() else sizes
 
 
-def _by_column(path: ModelPath, step: Step) -> NDArray[np.float64]:
+def _by_column(path: Path, step: Round) -> NDArray[np.float64]:
     """Return the weights of the scaled columns less their mean over classes, (k, columns)."""
     _, columns = path.places(step.atoms)
     W = path.weights(step, columns)[0] * path.scales[columns]

@@ -9,7 +9,6 @@ from shareboost.kernels.rivals import (
     best_alone,
     best_of_every_set,
     best_with_each,
-    clip_groups,
     first_above,
     l1_thresholds,
 )
@@ -166,9 +165,3 @@ def test_what_is_left_above_the_threshold_has_the_radius_as_its_sum():
     l1_thresholds(values, edges, radii, out)
     left = np.maximum(np.abs(values).reshape(100, 10) - out[:, None], 0.0)
     assert np.allclose(left.sum(axis=1), radii, rtol=1e-12)
-
-
-def test_groups_are_clipped_to_their_own_caps():
-    values = np.array([3.0, -2.0, 0.5, -3.0, 3.0])
-    clip_groups(values, np.array([0, 3, 3, 5]), np.array([1.0, 9.0, 2.5]))
-    assert values.tolist() == [1.0, -1.0, 0.5, -2.5, 2.5]

@@ -207,12 +207,3 @@ def l1_thresholds(values: Array, edges: Array, radii: Array, out: Array) -> None
             # It rises in exact numbers; rounding must not turn it back.
             theta = max(theta, (left - radius) / count)
         out[j] = theta
-
-
-@compiled()
-def clip_groups(values: Array, edges: Array, caps: Array) -> None:
-    """Clip the entries of each group to its cap, in place."""
-    for j in range(edges.size - 1):
-        cap = caps[j]
-        for i in range(edges[j], edges[j + 1]):
-            values[i] = min(max(values[i], -cap), cap)

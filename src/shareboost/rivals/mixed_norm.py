@@ -16,6 +16,7 @@ from ..losses import LogisticLoss
 from ..path import StopReason
 from ..penalties import Frobenius
 from ..pools.base import Pool
+from ..pools.templates import Templates
 from ..rows import Rows
 from ..solvers import Refit
 from .active_atoms import ActiveAtoms, Minimum
@@ -106,7 +107,7 @@ class NormPath(Engine):
             self.late.append((f"{what} {missed:.2g}, where {tol:.2g} was asked for.", advice))
         details = {"alpha": minimum.alpha, "norm": minimum.size, "violation": missed}
         seconds = perf_counter() - self._started
-        return RivalStep(atoms, W, loss, seconds, iterations, details)
+        return RivalStep.of(atoms, W, loss, seconds, iterations, details)
 
     def _debias(self, minimum: Minimum) -> tuple[Matrix, float, int]:
         """Return weights of the same atoms that no norm shrinks, their loss and the iterations.
@@ -146,8 +147,8 @@ class MixedNormClassifier(Rival):
         [1]_, with which all classes may have a weight once one has; or the Euclidean norm, as
         in the group lasso of glmnet and adelie.
     pool : str or Pool, default="columns"
-        The candidates, as in ``ShareBoostClassifier``, fewer than a million. The norm is of
-        weights of scaled columns.
+        The candidates, as in ``ShareBoostClassifier``, fewer than a million, but no templates.
+        The norm is of weights of scaled columns.
     alpha : float or None, default=None
         The weight of the norm, without any ``path`` or ``n_features``. None: a path.
     path : int or array-like, default=50
@@ -254,6 +255,16 @@ class MixedNormClassifier(Rival):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.verbose = verbose
+
+    def _new_pool(self) -> Pool:
+        pool = super()._new_pool()
+        if any(isinstance(each, Templates) for each in (pool, *pool.get_params().values())):
+            raise ValueError(
+                "pool is not valid for MixedNormClassifier: Templates sums codes of one byte, "
+                "which are too coarse for its conditions. Give the columns of templates as X: "
+                "Templates(...).fit(X).features(range(n)).columns(X)."
+            )
+        return pool
 
     def _alphas(self, first: float) -> Vector:
         """Return the weights of the norm, falling, after the first, that of no feature."""

@@ -17,7 +17,7 @@ from ...pools.columns import Columns
 from ...pools.groups import Groups
 from ...pools.products import Products
 from ...pools.table import Powers, Vector
-from .forms import OnDevice, SumsOnDevice
+from .forms import SumsOnDevice
 from .memory import CHUNK_EXAMPLES, Memory
 from .tensors import by_columns, compressed
 
