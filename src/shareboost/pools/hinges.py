@@ -12,9 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arrays import float_type
+from ..arrays import beside, columns_type, float_type, standard_namespace, taken
 from ..validation import at_least, one_of
-from .array_api import beside, columns_type, namespace, taken
 from .base import POWERS, Atoms, Floats, Stored, Sums
 from .features import INPUTS, Digits, Features, Ids, Integers, Reals, one_each
 from .stumps import Binned
@@ -35,7 +34,7 @@ class HingeFeatures(Features):
     digits: Digits  # that tell a threshold from its neighbours
 
     def columns(self, X: Any) -> Any:
-        xp = namespace(X)
+        xp = standard_namespace(X)
         # In float64, as the thresholds are, whatever the type of X.
         above = xp.astype(taken(X, self.column), xp.float64) - beside(X, self.threshold)
         sides = above * beside(X, 1.0 - 2.0 * self.below)

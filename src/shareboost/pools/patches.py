@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from ..arrays import dense, ranges
+from ..arrays import columns_type, dense, is_host, ranges, standard_namespace
 from ..inputs import backend_module
 from ..progress import track
 from ..threads import single_threaded_blas
 from ..validation import at_least
-from .array_api import columns_type, is_host, namespace
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
 Shape = tuple[int, int, int]  # height, width and channels
@@ -39,7 +38,7 @@ STEPS = 5
 def as_images(X: Any, rows: slice | Places, shape: Shape, unit: float) -> Images:
     """Return some rows of X, over a power of two, as images in float32."""
     part = dense(X[rows])
-    xp = namespace(part)
+    xp = standard_namespace(part)
     if unit != 1.0:  # which no integer type need hold
         part = xp.astype(part, columns_type(part)) * (1.0 / unit)
     images = xp.reshape(xp.astype(part, xp.float32, copy=False), (-1, *shape))
@@ -103,13 +102,13 @@ def random_patches(
         drawn = rng.randint(n_places, size=BATCH) if order is None else order[start : start + BATCH]
         patches = _cut(X, shape, size, drawn, unit)
         patches -= patches.mean(axis=1, keepdims=True)
-        norms = namespace(patches).linalg.vector_norm(patches, axis=1, keepdims=True)
+        norms = standard_namespace(patches).linalg.vector_norm(patches, axis=1, keepdims=True)
         varies = norms[:, 0] > max(smallest, 1e-30) * float(np.sqrt(patches.shape[1]))
         varied.append(patches[varies] / norms[varies])
         n_varied += int(varies.sum())
         if n_varied >= n_patches:
             break
-    return namespace(varied[0]).concat(varied)[:n_patches]
+    return standard_namespace(varied[0]).concat(varied)[:n_patches]
 
 
 def given_templates(templates: Any, shape: Shape) -> list[NDArray[np.float32]]:

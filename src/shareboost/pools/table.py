@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from ..arrays import float_type, is_sparse, numpy_type, ranges
+from ..arrays import float_type, is_host, is_sparse, numpy_type, ranges
 from ..inputs import backend_module
-from .array_api import is_host
 
 Vector = NDArray[np.float64]
 Answer = TypeVar("Answer")

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import ranges
+from ..arrays import beside, columns_type, empty_beside, is_host, ranges, standard_namespace
 from ..inputs import backend_module
 from ..kernels import MIDDLE
 from ..validation import at_least, from_zero, image_shape_of_rows, one_of, positive
 from . import patches
-from .array_api import beside, columns_type, empty_beside, is_host, namespace
 from .base import POWERS, Atoms, Floats, Pool, Sums
 from .features import ATOMS, Features, Ids, ImageShape, Numbers, Positive, Reals, Stacks
 from .patches import CHUNK_IMAGES, Images, as_images
@@ -98,7 +97,7 @@ class TemplateFeatures(Features):
 
     def write(self, X: Any, out: Any) -> None:
         """Write the columns for some rows of X into out, (n_columns, n)."""
-        xp = namespace(out)
+        xp = standard_namespace(out)
         if is_host(out):
             from ..kernels.templates import template_column
         else:

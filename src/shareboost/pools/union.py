@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _BaseComposition
 
-from ..arrays import dense
+from ..arrays import beside, dense, standard_namespace
 from ..validation import positive
-from .array_api import beside, namespace
 from .base import Atoms, Floats, Pool, Sums
 from .features import Features, Ids, Integers, Members, Texts
 from .table import Table
@@ -51,7 +50,7 @@ class UnionFeatures(Features):
 
     def columns(self, X: Any) -> Any:
         columns = [dense(member.columns(X)) for member in self.members]
-        return namespace(columns[0]).concat(columns, axis=1)[:, beside(X, self._order)]
+        return standard_namespace(columns[0]).concat(columns, axis=1)[:, beside(X, self._order)]
 
     def scratch(self, n_columns_in: int) -> int:
         return max(member.scratch(n_columns_in) for member in self.members) + 8 * self.n_columns

@@ -14,11 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...arrays import Map, is_sparse, to_float64
+from ...arrays import Map, columns_type, is_sparse, to_float64
 from ...gram import Factor, Gram
 from ...model import Model
 from ...penalties import PENALTIES
-from ...pools.array_api import columns_type
 from ...pools.base import Pool
 from ...pools.features import Features
 from ..base import Backend
