@@ -183,7 +183,7 @@ def test_more_features_than_rows_are_no_obstacle():
 
 def test_a_minimum_that_is_not_reached_is_told_with_advice(problem):
     X, y = problem
-    with pytest.warns(ConvergenceWarning, match=r"alpha=.* misses .*others. Raise max_iter=3"):
+    with pytest.warns(ConvergenceWarning, match=r"alpha=.* misses .* Raise max_iter=3.* like it"):
         clf = MixedNormClassifier(path=5, max_iter=3).fit(X, y)
     assert clf.path_.steps[-1].details["violation"] > 1e-6
 

@@ -127,21 +127,12 @@ class Engine(ABC):
     units: dict[int, tuple[Vector, Vector]] = field(default_factory=dict)
     n_steps: int | None = None  # at most; None where nobody knows
     stop_reason: StopReason = StopReason.INTERRUPTED  # until they have ended
-    # What did not meet its tolerance, and what to change; and what else is not as asked for.
-    late: list[tuple[str, str]] = field(default_factory=list)
-    trouble: str = ""
+    # Warnings: mostly of what did not meet its tolerance, and what to change.
+    late: list[str] = field(default_factory=list)
 
     @abstractmethod
     def steps(self) -> Iterator[RivalStep]:
         """Yield each model as soon as it is finished, the one of no feature at once."""
-
-    def warning(self) -> str:
-        """Return what to warn of, if anything."""
-        if not self.late:
-            return self.trouble
-        what, advice = self.late[-1]
-        others = f" So did {len(self.late) - 1} others." if self.late[1:] else ""
-        return f"{what}{others} {advice} {self.trouble}".rstrip()
 
 
 class Rival(Predictor):
@@ -213,8 +204,9 @@ class Rival(Predictor):
                 if len(done) > 1:  # more than the intercept
                     self._set_fitted(fitted(StopReason.INTERRUPTED))
                 raise
-        if warning := engine.warning():
-            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
+        if engine.late:
+            before = f" There are {len(engine.late) - 1} like it." if engine.late[1:] else ""
+            warnings.warn(engine.late[-1] + before, ConvergenceWarning, stacklevel=3)
         self._set_fitted(fitted(engine.stop_reason))
         return self
 
@@ -225,7 +217,7 @@ def of_blocks(rows: Rows, part: Callable[..., Any], *items: Iterable[Any]) -> li
     return list(rows.shard.map(lambda each: part(*each), blocks))
 
 
-def late_refit(refit: str, status: Status) -> tuple[str, str]:
-    """Return what to say of a refit that ended above its tolerance, and what to change."""
+def late_refit(refit: str, status: Status) -> str:
+    """Return what to say of a refit that ended above its tolerance."""
     asked = f"where {status.tolerance:.2g} was asked for."
-    return f"{refit} ended with a gradient of {status.gradient:.2g} {asked}", status.advice
+    return f"{refit} ended with a gradient of {status.gradient:.2g}, {asked} {status.advice}"

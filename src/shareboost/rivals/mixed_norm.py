@@ -87,7 +87,7 @@ class NormPath(Engine):
                     minimum = middle
                     yield self._step(minimum)
             if self.stop_reason is StopReason.N_FEATURES and not minimum.atoms.size:
-                self.trouble = (
+                self.late.append(
                     "The first minimum that uses any features uses more than "
                     f"n_features={clf.n_features}: the classifier uses none. Give larger alphas, "
                     "or allow more features."
@@ -102,9 +102,11 @@ class NormPath(Engine):
             W, loss, more = self._debias(minimum)
             atoms, iterations = self._refit_rows.atoms, iterations + more
         if not missed <= tol:
-            what = f"The minimum for alpha={minimum.alpha:.3g} misses its conditions by"
-            advice = f"Raise max_iter={clf.max_iter} or tol, or end the path at a larger alpha."
-            self.late.append((f"{what} {missed:.2g}, where {tol:.2g} was asked for.", advice))
+            self.late.append(
+                f"The minimum for alpha={minimum.alpha:.3g} misses its conditions by {missed:.2g}, "
+                f"where {tol:.2g} was asked for. Raise max_iter={clf.max_iter} or tol, or end the "
+                "path at a larger alpha."
+            )
         details = {"alpha": minimum.alpha, "norm": minimum.size, "violation": missed}
         seconds = perf_counter() - self._started
         return RivalStep.of(atoms, W, loss, seconds, iterations, details)
