@@ -86,7 +86,7 @@ def test_wide_atoms_are_computed_some_rows_at_a_time(monkeypatch):
     class Seen(ColumnFeatures):
         def columns(self, X):
             seen.append(X.shape[0])
-            return super().columns(X)
+            return X[:, self.ids]
 
         @property
         def input_columns(self):
