@@ -9,7 +9,6 @@ from shareboost.kernels.rivals import (
     best_alone,
     best_of_every_set,
     best_with_each,
-    first_above,
     l1_thresholds,
 )
 
@@ -111,19 +110,6 @@ def test_the_best_stumps_of_every_set_equal_their_twin(n, k):
     out = np.full(1 << k, np.nan)
     best_of_every_set(*sums[:2], *of_sets, out)
     assert np.allclose(out[1:], [best_split(sums, s, 1e-3, range(n)) for s in sets[1:]], rtol=1e-12)
-
-
-def test_the_first_stump_above_a_split_is_found():
-    weight, signed, total, total_signed = some_sums(5, 1, 40)
-    arguments = float(total[0]), float((total_signed / total)[0]), 1e-3
-    splits = [
-        twin_split(weight[0, i], signed[0, i], total[0], total_signed[0], 1e-3) for i in range(40)
-    ]
-    for least in (min(splits), float(np.median(splits)), max(splits)):
-        least *= 1 - 1e-12
-        first = next(i for i, split in enumerate(splits) if split >= least)
-        assert first_above(weight[0], signed[0], *arguments, least) == first
-    assert first_above(weight[0], signed[0], *arguments, 1.01 * max(splits)) == -1
 
 
 def test_a_side_of_no_weight_explains_nothing():

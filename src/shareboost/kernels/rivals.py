@@ -134,17 +134,6 @@ def best_of_every_set(
             out[m] = max(out[m], _largest(found, stop - start))
 
 
-@compiled(error_model="numpy")
-def first_above(
-    set_weight: Array, set_signed: Array, total: float, mean: float, floor: float, least: float
-) -> int:
-    """Return the first atom whose split is at least that; -1 where there is none."""
-    for i in range(set_weight.size):
-        if _split(set_weight[i], set_signed[i], total, mean, floor) >= least:
-            return i
-    return -1
-
-
 @compiled(error_model="numpy", inline="always")
 def _split(weight: float, signed: float, total: float, mean: float, floor: float) -> float:
     """Return the split of one stump."""

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -53,13 +53,6 @@ class HingeFeatures(Features):
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         cuts = {"columns": self.column, "thresholds": self.threshold, "below": self.below}
         yield "hinges", {"places": places, **cuts}
-
-
-class Block(NamedTuple):
-    """Some rows, column by column: in which bin each value is, and the value."""
-
-    codes: Any  # (columns, n); of sparse rows those of the stored entries
-    values: NDArray[np.floating] | Stored  # alike
 
 
 class Hinges(Binned):
@@ -121,12 +114,13 @@ class Hinges(Binned):
         """Return ranges of whole columns."""
         return [slice(2 * cuts.start, 2 * cuts.stop) for cuts in super().parts(3 * n_classes)]
 
-    def encode(self, X: Any, rows: slice) -> Block:
+    def encode(self, X: Any, rows: slice) -> tuple[Any, Any]:
+        """Return in which bin each value is, and the values, column by column."""
         if self.stored_:
             stored = Stored.of(X, rows)
-            return Block(self._stored_codes(stored), stored)
+            return self._stored_codes(stored), stored
         block = X[rows]
-        return Block(self._codes(block), np.ascontiguousarray(block.T, dtype=self.dtype_))
+        return self._codes(block), np.ascontiguousarray(block.T, dtype=self.dtype_)
 
     def stats(
         self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
@@ -183,9 +177,9 @@ class Hinges(Binned):
             powers.append(_in_turns(*sides))
         return powers
 
-    def columns(self, data: Block, atom: int) -> Floats:
+    def columns(self, data: Any, atom: int) -> Floats:
         cut, below = divmod(atom, 2)
-        j, values = int(self._column_of(cut)), data.values
+        j, values = int(self._column_of(cut)), data[1]
         column = values.column(j, 0.0, self.dtype_) if isinstance(values, Stored) else values[j]
         above = column.astype(np.float64) - self.thresholds_[cut]
         return np.maximum(-above if below else above, 0.0).astype(self.dtype_)[np.newaxis]
