@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from shareboost.backends import numpy as host_module
 from shareboost.path import StopReason
 from shareboost.pools import Columns, Pieces, Stumps, Union
-from shareboost.rivals import MixedNormClassifier, mixed_norm
+from shareboost.rivals import MixedNormClassifier
 
 both_norms = pytest.mark.parametrize("norm", ["linf1", "l21"])
 
@@ -213,14 +213,6 @@ def test_a_pickled_classifier_predicts_the_same(problem):
     back = pickle.loads(pickle.dumps(clf))
     assert np.array_equal(back.decision_function(X), clf.decision_function(X))
     assert clone(clf).get_params() == clf.get_params()
-
-
-def test_pools_of_too_many_features_are_refused(problem, monkeypatch):
-    monkeypatch.setattr(mixed_norm, "MOST_ATOMS", 66)
-    message = r"pool has 66 features here: .* fewer than 66. ShareBoostClassifier takes any"
-    with pytest.raises(ValueError, match=message):
-        MixedNormClassifier(pool="products").fit(*problem)
-    MixedNormClassifier(path=2).fit(*problem)
 
 
 def test_bad_parameters_are_named(problem):

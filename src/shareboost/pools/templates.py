@@ -106,7 +106,7 @@ class TemplateFeatures(Features):
         column = xp.empty_like(images[:, 0, 0, 0])
         shapes = [template.shape for template in self.templates]
         for shape in dict.fromkeys(shapes):
-            places = [place for place, own in enumerate(shapes) if own == shape]
+            places = [place for place, each in enumerate(shapes) if each == shape]
             if is_host(out) and len(places) >= MANY_TEMPLATES:
                 out[places] = self._together(images, places).T * self.unit
                 continue
@@ -121,15 +121,15 @@ class TemplateFeatures(Features):
         from ..kernels.templates import template_columns
 
         taps, down, across = (
-            np.ascontiguousarray(np.array([own[place].ravel() for place in places]).T)
-            for own in (self.templates, self.down, self.across)
+            np.ascontiguousarray(np.array([arrays[place].ravel() for place in places]).T)
+            for arrays in (self.templates, self.down, self.across)
         )
         rows, columns, channels = self.templates[places[0]].shape
         line = np.arange(columns * channels)
         offsets = (np.arange(rows)[:, None] * images.shape[2] * channels + line).ravel()
-        found = np.empty((len(images), len(places)), dtype=np.float32)
-        template_columns(images, taps, offsets, down, across, found)
-        return found
+        responses = np.empty((len(images), len(places)), dtype=np.float32)
+        template_columns(images, taps, offsets, down, across, responses)
+        return responses
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         centres = np.floor(self.centres + 0.5).astype(int).tolist()

@@ -23,9 +23,6 @@ from .active_atoms import ActiveAtoms, Minimum
 from .base import Engine, Matrix, Rival, RivalStep, Vector, late_refit
 from .proximal import NORMS
 
-# Every alpha takes passes over all atoms, and numbers for each of them.
-MOST_ATOMS = 1_000_000
-
 # Where the next alpha of a path would use too many features, so many are tried between.
 BISECTIONS = 10
 
@@ -44,11 +41,6 @@ class NormPath(Engine):
 
     def __init__(self, *run: Any):
         super().__init__(*run)
-        if self.pool.n_atoms_ >= MOST_ATOMS:
-            raise ValueError(
-                f"pool has {self.pool.n_atoms_} features here: MixedNormClassifier takes fewer "
-                f"than {MOST_ATOMS}. ShareBoostClassifier takes any number."
-            )
         self.pool.widen()
         self.n_steps = 1 + self.rival._alphas(1.0).size
         limit = self.rival.n_features if self.rival.alpha is None else None
@@ -149,8 +141,8 @@ class MixedNormClassifier(Rival):
         [1]_, with which all classes may have a weight once one has; or the Euclidean norm, as
         in the group lasso of glmnet and adelie.
     pool : str or Pool, default="columns"
-        The candidates, as in ``ShareBoostClassifier``, fewer than a million, but no templates.
-        The norm is of weights of scaled columns.
+        The candidates, as in ``ShareBoostClassifier``, but no templates. The norm is of weights of
+        scaled columns. Some numbers are held of every candidate.
     alpha : float or None, default=None
         The weight of the norm, without any ``path`` or ``n_features``. None: a path.
     path : int or array-like, default=50
