@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,10 +101,6 @@ class ModelPath(ABC):
     def step(self, t: int) -> Round:
         """Return the last step of at most ``t`` atoms."""
 
-    def copy(self) -> Self:
-        """Return a path that may be extended while this one stays."""
-        return copy.copy(self)
-
     @property
     def n_features(self) -> NDArray[np.intp]:
         """Number of atoms that each model uses."""
@@ -197,7 +193,7 @@ def fitted_attributes(
     return {
         **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
         "classes_": classes,
-        "path_": path.copy(),  # a run may go on from here without this fit
+        "path_": copy.copy(path),  # a run may go on from here without this fit
         "selected_": model.features.ids,
         "weights_": model.weights,
         "_intercepts_": model.intercept,
