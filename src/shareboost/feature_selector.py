@@ -27,7 +27,7 @@ from .pools.columns import ColumnFeatures
 from .pools.features import Features
 
 if TYPE_CHECKING:
-    from .model import ModelPath
+    from .path import Path
 
 
 def _selects_columns(model: FeatureSelector) -> bool:
@@ -49,7 +49,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):
     _intercepts_: NDArray[np.float64]  # of every class, also where there are two
     selected_: NDArray[np.intp]
     columns_: NDArray[np.intp]
-    path_: ModelPath
+    path_: Path
     feature_names_in_: NDArray[Any]
     levels_in_: list[Any]
 

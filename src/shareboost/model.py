@@ -6,7 +6,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 from .input_columns import columns_read
 from .pools.columns import ColumnFeatures
 from .pools.features import Features
+
+if TYPE_CHECKING:
+    from .path import Path, Round
 
 # Columns of about this many bytes are computed at a time, and rows of at least so many: what a
 # step leaves is then still in a cache when the next one comes.
@@ -80,30 +83,6 @@ class Model:
             yield rows, scores
 
 
-class Step(Protocol):
-    """One model of a run, in training units."""
-
-    @property
-    def atoms(self) -> tuple[int, ...]:
-        """The atoms in use, in the order of their columns."""
-
-    @property
-    def W(self) -> NDArray[np.float64]:
-        """The weights, (k, intercept + columns of the atoms)."""
-
-    @property
-    def loss(self) -> float:
-        """Average training loss."""
-
-    @property
-    def seconds(self) -> float:
-        """Time since the run began."""
-
-    @property
-    def cost(self) -> float:
-        """What the atoms cost together."""
-
-
 class ModelPath(ABC):
     """The models of one run, as curves, plots and reports read them.
 
@@ -116,34 +95,14 @@ class ModelPath(ABC):
     centers: NDArray[np.float64]  # of the columns of features
     scales: NDArray[np.float64]
     input_names: Sequence[str]  # of X's columns
-    n_atoms: int  # of the pool
-    n_rows: int | None = None  # trained on, where known
-    stop_reason: Any  # why there are no more models
 
     @abstractmethod
-    def __len__(self) -> int:
-        """Return the number of models."""
-
-    @abstractmethod
-    def __iter__(self) -> Iterator[Step]:
+    def __iter__(self) -> Iterator[Round]:
         """Yield the steps in their order."""
 
     @abstractmethod
-    def step(self, t: int) -> Step:
+    def step(self, t: int) -> Round:
         """Return the last step of at most ``t`` atoms."""
-
-    @abstractmethod
-    def first(self, t: int) -> Self:
-        """Return the path of a run that ended with that step."""
-
-    @property
-    @abstractmethod
-    def n_iter(self) -> int:
-        """Iterations that gave the path's weights."""
-
-    def copy(self) -> Self:
-        """Return a path that may be extended while this one stays."""
-        return copy.copy(self)
 
     @property
     def n_features(self) -> NDArray[np.intp]:
@@ -177,13 +136,13 @@ class ModelPath(ABC):
         """Return the model of ``t`` atoms; where there is none, the last of fewer."""
         return self.model(self.step(t))
 
-    def model(self, step: Step) -> Model:
+    def model(self, step: Round) -> Model:
         """Return the model of a step."""
         places, columns = self.places(step.atoms)
         return Model(self.features.take(places), *self.weights(step, columns))
 
     def weights(
-        self, step: Step, columns: NDArray[np.intp]
+        self, step: Round, columns: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the weights and intercepts of a step, whose columns are at those places."""
         W = step.W
@@ -206,7 +165,7 @@ class ModelPath(ABC):
         known = {-1: ""} | dict(zip(self.features.ids.tolist(), names, strict=True))
         return [known.get(atom, str(atom)) for atom in atoms]
 
-    def _used_by(self, steps: Iterable[Step]) -> dict[str, Any]:
+    def _used_by(self, steps: Iterable[Round]) -> dict[str, Any]:
         """Return the features that some steps use, their centres and scales, by field."""
         used = [atom for step in steps for atom in step.atoms]
         places = np.flatnonzero(np.isin(self.features.ids, used))
@@ -226,7 +185,7 @@ class ModelPath(ABC):
 
 
 def fitted_attributes(
-    checked: Any, classes: NDArray[Any], path: ModelPath, step: Step
+    checked: Any, classes: NDArray[Any], path: Path, step: Round
 ) -> dict[str, Any]:
     """Return all that the classifier of a step of the path holds, by attribute name.
 
@@ -237,7 +196,7 @@ def fitted_attributes(
     return {
         **{name: getattr(checked, name) for name in inputs if hasattr(checked, name)},
         "classes_": classes,
-        "path_": path.copy(),  # a run may go on from here without this fit
+        "path_": copy.copy(path),  # a run may go on from here without this fit
         "selected_": model.features.ids,
         "weights_": model.weights,
         "_intercepts_": model.intercept,
@@ -247,7 +206,7 @@ def fitted_attributes(
     }
 
 
-def sharing(path: ModelPath, step: Step) -> NDArray[np.float64]:
+def sharing(path: Path, step: Round) -> NDArray[np.float64]:
     """Return the weights of a model by feature and class, (atoms of the step, k), as in Fig. 5(b).
 
     They are those of the scaled columns that the model was trained on, so that features of
@@ -263,7 +222,7 @@ def sharing(path: ModelPath, step: Step) -> NDArray[np.float64]:
     return np.where(widths == 1, W[:, starts], norms).T
 
 
-def importances(path: ModelPath, step: Step, n_columns_in: int) -> NDArray[np.float64]:
+def importances(path: Path, step: Round, n_columns_in: int) -> NDArray[np.float64]:
     """Return the share of each column of X in the weights of a model, (n_columns_in,).
 
     A feature's columns count by their absolute weights of ``sharing``, summed over classes, which
@@ -275,7 +234,7 @@ def importances(path: ModelPath, step: Step, n_columns_in: int) -> NDArray[np.fl
     return sizes / sizes.sum() if sizes.any() else sizes
 
 
-def _by_column(path: ModelPath, step: Step) -> NDArray[np.float64]:
+def _by_column(path: Path, step: Round) -> NDArray[np.float64]:
     """Return the weights of the scaled columns less their mean over classes, (k, columns)."""
     _, columns = path.places(step.atoms)
     W = path.weights(step, columns)[0] * path.scales[columns]

@@ -17,7 +17,6 @@ from .solvers import Status
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .model import Step
     from .pools import Features
     from .predictor import Predictor
     from .rows import Rows
@@ -239,7 +238,7 @@ class PathOfOne(Path):
     training: dict[str, Any] = field(default_factory=dict)  # what the file tells of the run
 
     def weights(
-        self, step: Step, columns: NDArray[np.intp]
+        self, step: Round, columns: NDArray[np.intp]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the weights and intercepts as they were saved, to the last bit."""
         return self.model_weights, self.intercepts
@@ -279,8 +278,7 @@ def alone(clf: Predictor) -> PathOfOne:
     if isinstance(path, PathOfOne):
         return path
     places, columns = path.places(clf.selected_)
-    step = path.step(clf.selected_.size)
-    only = replace(step, plain=None) if isinstance(step, Round) else round_of(step, path.n_iter)
+    only = replace(path.step(clf.selected_.size), plain=None)
     return PathOfOne(
         features=path.features.take(places),
         intercept=path.intercept,
@@ -299,17 +297,10 @@ def alone(clf: Predictor) -> PathOfOne:
     )
 
 
-def round_of(step: Step, iterations: int) -> Round:
-    """Return a step of a rival as a round: what it does not tell is NaN, and its alpha 0."""
-    status = Status(step.loss, step.loss, iterations, np.nan, np.nan, "", 0.0)
-    return Round(-1, np.nan, step.W, status, step.seconds, step.atoms, cost=step.cost)
-
-
-def training_of(path: ModelPath) -> dict[str, Any]:
+def training_of(path: Path) -> dict[str, Any]:
     """Return what people may want to know of the run of a path."""
     if isinstance(path, PathOfOne):
         return path.training
-    rounds = [path.start, *path] if isinstance(path, Path) else []
-    late = [t for t, round_ in enumerate(rounds) if not round_.status.converged]
-    seconds = rounds[-1].seconds if rounds else float(path.seconds[-1])
-    return {"losses": path.losses, "seconds": seconds, "not_converged": late}
+    rounds = [path.start, *path]
+    late = [t for t, r in enumerate(rounds) if r.status.gradient > r.status.tolerance]
+    return {"losses": path.losses, "seconds": rounds[-1].seconds, "not_converged": late}

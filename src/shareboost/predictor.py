@@ -24,7 +24,7 @@ from .inputs import backend_of, input_of
 from .model import fitted_attributes
 from .outputs import StepWeights, contributions_of, decision, labels_of, log_softmax, softmax
 from .path import alone
-from .pools import Columns, Groups, Pool, known_pool, new_pool, takes_nan
+from .pools import Columns, Pool, known_pool, new_pool, takes_nan
 from .pools.groups import GroupFeatures
 
 # Parameters that name columns of X, or have an item for each.
@@ -275,9 +275,7 @@ class Predictor(ClassifierMixin, FeatureSelector, BaseEstimator):
         tags = super().__sklearn_tags__()
         # array_api_support stays off: fitted attributes are NumPy's, whatever X's namespace is.
         on_device = getattr(self, "device", None) is not None
-        tags.input_tags.sparse = not on_device or isinstance(
-            known_pool(self.pool), (Columns, Groups)
-        )
+        tags.input_tags.sparse = not on_device or isinstance(known_pool(self.pool), Columns)
         tags.input_tags.allow_nan = takes_nan(self.pool)
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

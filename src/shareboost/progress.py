@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from sklearn.callback import CallbackSupportMixin
 
-    from .model import Step
+    from .path import Round
 
 Item = TypeVar("Item")
 
@@ -114,7 +114,7 @@ class RoundsBar:
         self._n_rounds = n_rounds
         self._bar = _Bar(f"rounds, refit {refit}" if refit else "rounds", n_rounds, done)
 
-    def advance(self, step: Step) -> None:
+    def advance(self, step: Round) -> None:
         """Count a round, and show its loss and, where rows were held out, their error."""
         validation = getattr(step, "validation", math.nan)
         held_out = "" if math.isnan(validation) else f", held-out error {1 - validation:.2%}"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from onnx_session import assert_onnx_answers
 
 from shareboost import ShareBoostClassifier
+from shareboost.arrays import standard_namespace, taken
 from shareboost.export import cost_report, quantization_loss
 from shareboost.export.primitives import PRIMITIVES
 from shareboost.export.primitives.base import CodeBytes
@@ -23,7 +24,6 @@ from shareboost.export.primitives.columns import OfOneColumn
 from shareboost.io import features, file_schema
 from shareboost.io.model_file import content_of, model_of
 from shareboost.pools import Features
-from shareboost.pools.array_api import namespace, taken
 from shareboost.pools.features import INPUTS, Ids, Integers
 
 C = """
@@ -74,7 +74,7 @@ class SizeFeatures(Features):
     column: Annotated[NDArray[np.intp], Integers("columns", below=INPUTS)]
 
     def columns(self, X):
-        return namespace(X).abs(taken(X, self.column))
+        return standard_namespace(X).abs(taken(X, self.column))
 
     def names(self, input_names):
         return [f"|{input_names[j]}|" for j in self.column]

@@ -9,8 +9,6 @@ from shareboost.kernels.rivals import (
     best_alone,
     best_of_every_set,
     best_with_each,
-    clip_groups,
-    first_above,
     l1_thresholds,
 )
 
@@ -114,19 +112,6 @@ def test_the_best_stumps_of_every_set_equal_their_twin(n, k):
     assert np.allclose(out[1:], [best_split(sums, s, 1e-3, range(n)) for s in sets[1:]], rtol=1e-12)
 
 
-def test_the_first_stump_above_a_split_is_found():
-    weight, signed, total, total_signed = some_sums(5, 1, 40)
-    arguments = float(total[0]), float((total_signed / total)[0]), 1e-3
-    splits = [
-        twin_split(weight[0, i], signed[0, i], total[0], total_signed[0], 1e-3) for i in range(40)
-    ]
-    for least in (min(splits), float(np.median(splits)), max(splits)):
-        least *= 1 - 1e-12
-        first = next(i for i, split in enumerate(splits) if split >= least)
-        assert first_above(weight[0], signed[0], *arguments, least) == first
-    assert first_above(weight[0], signed[0], *arguments, 1.01 * max(splits)) == -1
-
-
 def test_a_side_of_no_weight_explains_nothing():
     out = np.empty((1, 1))
     weight = np.array([[0.0, 1.0]])
@@ -166,9 +151,3 @@ def test_what_is_left_above_the_threshold_has_the_radius_as_its_sum():
     l1_thresholds(values, edges, radii, out)
     left = np.maximum(np.abs(values).reshape(100, 10) - out[:, None], 0.0)
     assert np.allclose(left.sum(axis=1), radii, rtol=1e-12)
-
-
-def test_groups_are_clipped_to_their_own_caps():
-    values = np.array([3.0, -2.0, 0.5, -3.0, 3.0])
-    clip_groups(values, np.array([0, 3, 3, 5]), np.array([1.0, 9.0, 2.5]))
-    assert values.tolist() == [1.0, -1.0, 0.5, -2.5, 2.5]

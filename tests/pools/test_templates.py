@@ -152,14 +152,17 @@ def test_progress_is_shown(capsys):
         ({"patch_size": []}, r"patch_size=\[\] is not valid for Templates"),
         ({"patch_size": [3, 3]}, "unlike sizes"),
         ({"patch_size": (3, 3, 3)}, "a pair"),
-        ({"templates": np.ones((3, 3))}, r"shape \(3, 3\) .* takes numbers"),
-        ({"templates": np.ones((0, 3, 3))}, "takes numbers"),
-        ({"templates": [["a"]]}, "takes numbers"),
+        ({"templates": np.ones((3, 3))}, r"shape \(3, 3\), .* takes \(n, rows"),
+        ({"templates": np.ones((0, 3, 3))}, "array with 0 sample"),
+        ({"templates": [[["a"]]]}, "could not convert string"),
         ({"templates": []}, r"templates=\[\] is not valid"),
         ({"templates": np.ones((2, 13, 3))}, "does not fit images of 12 x 10 and 1 channels"),
         ({"templates": np.ones((2, 3, 3, 2))}, "does not fit images"),
-        ({"templates": np.full((2, 3, 3), np.nan)}, "NaN, infinite or beyond float32"),
-        ({"templates": np.full((2, 3, 3), 1e300)}, "beyond float32"),
+        ({"templates": np.full((2, 3, 3), np.nan)}, "templates contains NaN"),
+        (
+            {"templates": np.full((2, 3, 3), 1e300)},
+            "templates contains infinity or a value too large",
+        ),
     ],
 )
 def test_bad_arguments_are_named(parameters, message):

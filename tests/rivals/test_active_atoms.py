@@ -9,8 +9,8 @@ from pairs import covering
 
 from shareboost.losses import LogisticLoss
 from shareboost.pools import Columns, Groups, Products, Templates, Union
-from shareboost.rivals import active_atoms
-from shareboost.rivals.active_atoms import ActiveAtoms, errors_of_codes
+from shareboost.rivals import MixedNormClassifier, active_atoms
+from shareboost.rivals.active_atoms import ActiveAtoms
 from shareboost.rivals.proximal import NORMS
 from shareboost.rows import Rows
 
@@ -126,56 +126,10 @@ def test_rounding_of_float32_hides_nothing(norm, offset, monkeypatch):
     assert worst(pool, X, y, norm, found) <= 1.01e-6
 
 
-@both_norms
-def test_codes_of_templates_hide_nothing(norm, digits):
-    """Not even where some images lie far beyond those that the codes were made for."""
-    X, y = np.vstack([digits[0]] * 2), np.concatenate([digits[1]] * 2)
-    X[np.flatnonzero(y == 3)[:5]] *= 30.0
-    pool = Templates(6, image_shape=(8, 8), patch_size=3, masks=2, sigma=2.0)
-    found = minima(pool, X, y, norm, [0.95, 0.6])
-    assert worst(pool, X, y, norm, found) <= 1.01e-6
-    assert found[1].atoms.size > 0
-
-
-@both_norms
-def test_what_is_cut_off_rows_of_large_weight_counts_for_more(norm, digits):
-    X, y = digits
-    X, weight = X.copy(), np.ones(len(y))
-    far = np.flatnonzero(y == 3)[:6]
-    pool = Templates(6, image_shape=(8, 8), patch_size=3, masks=2, sigma=2.0).fit(X).widen()
-    X[far] *= 3.0
-    weight[far] = 300.0
-    with Rows(X, y, weight, pool, 10, True) as rows:
-        problem = ActiveAtoms(rows, LogisticLoss(), NORMS[norm], 1e-6, 10**5)
-        everything = problem.hold(range(pool.n_atoms_))
-        point = everything.at(np.zeros((1 + pool.n_atoms_, 10)))
-        exact = problem._duals_on(everything, point)
-        coded, unsure = problem._all_duals(point)
-        off = np.abs(exact - coded)
-    assert (off <= unsure).all()
-    assert off.max() > 0.1
-
-
-def test_errors_of_codes_are_their_step_and_what_lies_beyond_them(digits):
-    X, weight = digits[0][:100].copy(), np.random.default_rng(0).uniform(1, 2, size=60)
-    templates = Templates(6, image_shape=(8, 8), patch_size=3, masks=2, sigma=2.0).fit(X)
-    steps, beyond = errors_of_codes(templates, templates.encode(X, slice(0, 60)), weight)
-    assert (beyond == 0).all()
-    X[:5] *= 4.0
-    block = templates.encode(X, slice(0, 60))
-    exact = np.vstack([templates.columns(block, a) / templates.scales(a) for a in range(24)])
-    low = (templates.low_ * templates.unit_ / templates.scale_)[:, None]
-    coded = low + block.codes * steps[:, None]
-    assert np.abs(exact - coded)[:, 5:].max() <= 0.501 * steps.max()
-    off = np.maximum(np.abs(exact - coded) - 0.5 * steps[:, None], 0.0) @ weight
-    errors = errors_of_codes(templates, block, weight)
-    assert (off > 1.0).any()
-    assert np.allclose(errors, [steps, off], rtol=1e-3, atol=1e-3)
-    union = Union([Columns(), templates]).fit(X)
-    member = union.pools_[1]
-    joined = errors_of_codes(union, union.encode(X, slice(0, 60)), weight)
-    alone = errors_of_codes(member, member.encode(X, slice(0, 60)), weight)
-    assert np.array_equal(joined, np.hstack([np.zeros((2, 64)), alone]))
+@pytest.mark.parametrize("pool", ["templates", Union([Columns(), Union([Templates()])])])
+def test_templates_are_refused_before_any_work(pool, digits):
+    with pytest.raises(ValueError, match="pool is not valid for MixedNorm.*Templates sums codes"):
+        MixedNormClassifier(pool=pool).fit(*digits)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

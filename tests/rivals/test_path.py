@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from shareboost.rivals.base import RivalPath, RivalStep
 
 def step(atoms, alpha):
     W = np.arange(2.0 * (1 + len(atoms))).reshape(2, -1) + alpha
-    return RivalStep(tuple(atoms), W, alpha, 1.0 - alpha, 3, {"alpha": alpha})
+    return RivalStep.of(tuple(atoms), W, alpha, 1.0 - alpha, 3, {"alpha": alpha})
 
 
 @pytest.fixture
@@ -19,14 +21,24 @@ def path():
     centers, scales = np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0, 8.0])
     features = ColumnFeatures(np.array([4, 2, 7]))
     names = tuple(f"c{j}" for j in range(9))
-    return RivalPath(features, True, centers, scales, steps, StopReason.LAST_ALPHA, names, 9)
+    return RivalPath(
+        features,
+        True,
+        steps[0],
+        centers,
+        scales,
+        steps[1:],
+        stop_reason=StopReason.LAST_ALPHA,
+        input_names=names,
+        n_atoms=9,
+    )
 
 
 def test_the_model_of_t_features_is_the_last_of_at_most_so_many(path):
     assert [path.step(t).atoms for t in range(4)] == [(), (7,), (7,), (7,)]
     shorter = path.first(0)
     assert len(shorter) == 1
-    before = RivalPath(**{**vars(path), "steps": path.steps[:-1]})
+    before = replace(path, rounds=path.rounds[:-1])
     assert [before.step(t).atoms for t in range(4)] == [(), (), (4, 7), (4, 7, 2)]
     assert before.first(2).n_features.tolist() == [0, 2, 3, 2]
 
@@ -47,7 +59,7 @@ def test_models_speak_of_the_units_of_x(path):
 
 
 def test_a_shorter_path_has_only_what_it_uses(path):
-    shorter = RivalPath(**{**vars(path), "steps": path.steps[:-1]}).first(0)
+    shorter = replace(path, rounds=path.rounds[:-1]).first(0)
     assert shorter.features.ids.size == shorter.scales.size == shorter.centers.size == 0
     assert shorter.stop_reason == StopReason.N_FEATURES
     assert path.first(3) is path
@@ -60,4 +72,3 @@ def test_the_path_tells_of_itself(path):
     frame = path.to_frame()
     assert frame["alpha"].tolist() == [s.details["alpha"] for s in path]
     assert frame["atoms"][3] == (4, 7)
-    assert path.copy() is path

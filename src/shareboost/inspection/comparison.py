@@ -17,7 +17,7 @@ from ..predictor import Predictor
 from ..validation import check_labels_of_one_type, is_number, sample_weights
 
 if TYPE_CHECKING:
-    from ..model import ModelPath
+    from ..path import Path
 
 NORMAL_QUANTILE = 1.959963984540054  # two-sided, 95%
 
@@ -111,7 +111,7 @@ def labels_of_rows(clf: Predictor, X: Any, y: ArrayLike) -> NDArray[Any]:
     return labels
 
 
-def n_columns_read(path: ModelPath, n_columns_in: int) -> list[int]:
+def n_columns_read(path: Path, n_columns_in: int) -> list[int]:
     """Return how many of X's columns each model reads."""
     return [
         columns_read(path.features.take(path.places(step.atoms)[0]), n_columns_in).size

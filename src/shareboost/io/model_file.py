@@ -173,8 +173,6 @@ def _document(model: Any, whole_path: bool) -> dict[str, Any]:
     check_is_fitted(model)
     whole = whole_path and not isinstance(model.path_, PathOfOne)
     path: Path = model.path_ if whole else alone(model)
-    if hasattr(path, "as_rounds"):  # that of a rival
-        path = path.as_rounds()
     places, _ = path.places(model.selected_)
     groups = getattr(model, "groups_", None)
     names = getattr(model, "feature_names_in_", None)
@@ -276,7 +274,7 @@ def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
     )
     selected = tuple(chosen.ids.tolist())
     if KIND in fields and not isinstance(path, PathOfOne):
-        path = kind._path_of(path)
+        path = kind._path_class(**vars(path))
     if isinstance(path, PathOfOne):
         if path.last.atoms != selected or not np.array_equal(chosen.ids, features.ids):
             raise ModelFormatError("path is not whole, and not of the model and all features")

@@ -32,15 +32,15 @@ def best_alone(
     weight: Array, signed: Array, totals: Array, means: Array, floors: Array, out: Array
 ) -> None:
     """Write the best split of any stump of each chunk for each class alone; out (k, chunks)."""
-    found = np.empty(CHUNK)
+    splits = np.empty(CHUNK)
     for chunk in range(out.shape[1]):
         start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, weight.shape[1])
         for q in range(out.shape[0]):
             w, s = weight[q, start:stop], signed[q, start:stop]
             total, mean, floor = totals[q], means[q], floors[q]
             for i in range(stop - start):
-                found[i] = _split(w[i], s[i], total, mean, floor)
-            out[q, chunk] = _largest(found, stop - start)
+                splits[i] = _split(w[i], s[i], total, mean, floor)
+            out[q, chunk] = _largest(splits, stop - start)
 
 
 @compiled(error_model="numpy")
@@ -58,7 +58,7 @@ def add_class(
 
     total, mean and floor are those of the set with the class; out (chunks,).
     """
-    found = np.empty(CHUNK)
+    splits = np.empty(CHUNK)
     for chunk in range(out.size):
         start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, weight.size)
         w, s = weight[start:stop], signed[start:stop]
@@ -66,8 +66,8 @@ def add_class(
         for i in range(stop - start):
             set_w[i] += w[i]
             set_s[i] += s[i]
-            found[i] = _split(set_w[i], set_s[i], total, mean, floor)
-        out[chunk] = _largest(found, stop - start)
+            splits[i] = _split(set_w[i], set_s[i], total, mean, floor)
+        out[chunk] = _largest(splits, stop - start)
 
 
 @compiled(error_model="numpy")
@@ -88,7 +88,7 @@ def best_with_each(
     classes (c,), which to add; totals, means and floors (c,), of the set with that class; wanted
     (c, chunks), where to look; out (c,), 0 where nowhere.
     """
-    found = np.empty(CHUNK)
+    splits = np.empty(CHUNK)
     out[:] = 0.0
     for chunk in range(wanted.shape[1]):
         start, stop = chunk * CHUNK, min((chunk + 1) * CHUNK, set_weight.size)
@@ -99,8 +99,8 @@ def best_with_each(
             w, s = weight[classes[j], start:stop], signed[classes[j], start:stop]
             total, mean, floor = totals[j], means[j], floors[j]
             for i in range(stop - start):
-                found[i] = _split(set_w[i] + w[i], set_s[i] + s[i], total, mean, floor)
-            out[j] = max(out[j], _largest(found, stop - start))
+                splits[i] = _split(set_w[i] + w[i], set_s[i] + s[i], total, mean, floor)
+            out[j] = max(out[j], _largest(splits, stop - start))
 
 
 @compiled(error_model="numpy")
@@ -118,31 +118,20 @@ def best_of_every_set(
     k, n = weight.shape
     w = np.zeros((k + 1, CHUNK))  # of the last set whose lowest class is q; k: of no class
     s = np.zeros((k + 1, CHUNK))
-    found = np.empty(CHUNK)
+    splits = np.empty(CHUNK)
     out[:] = 0.0
     for start in range(0, n, CHUNK):
         stop = min(start + CHUNK, n)
         for m in range(1, 1 << k):
             low, rest = _lowest(m, k), _lowest(m & (m - 1), k)
             rest_w, rest_s, set_w, set_s = w[rest], s[rest], w[low], s[low]
-            own_w, own_s = weight[low, start:stop], signed[low, start:stop]
+            low_w, low_s = weight[low, start:stop], signed[low, start:stop]
             total, mean, floor = totals[m], means[m], floors[m]
             for i in range(stop - start):
-                set_w[i] = rest_w[i] + own_w[i]
-                set_s[i] = rest_s[i] + own_s[i]
-                found[i] = _split(set_w[i], set_s[i], total, mean, floor)
-            out[m] = max(out[m], _largest(found, stop - start))
-
-
-@compiled(error_model="numpy")
-def first_above(
-    set_weight: Array, set_signed: Array, total: float, mean: float, floor: float, least: float
-) -> int:
-    """Return the first atom whose split is at least that; -1 where there is none."""
-    for i in range(set_weight.size):
-        if _split(set_weight[i], set_signed[i], total, mean, floor) >= least:
-            return i
-    return -1
+                set_w[i] = rest_w[i] + low_w[i]
+                set_s[i] = rest_s[i] + low_s[i]
+                splits[i] = _split(set_w[i], set_s[i], total, mean, floor)
+            out[m] = max(out[m], _largest(splits, stop - start))
 
 
 @compiled(error_model="numpy", inline="always")
@@ -207,12 +196,3 @@ def l1_thresholds(values: Array, edges: Array, radii: Array, out: Array) -> None
             # It rises in exact numbers; rounding must not turn it back.
             theta = max(theta, (left - radius) / count)
         out[j] = theta
-
-
-@compiled()
-def clip_groups(values: Array, edges: Array, caps: Array) -> None:
-    """Clip the entries of each group to its cap, in place."""
-    for j in range(edges.size - 1):
-        cap = caps[j]
-        for i in range(edges[j], edges[j + 1]):
-            values[i] = min(max(values[i], -cap), cap)

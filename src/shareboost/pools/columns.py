@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import float_type, ranges
+from ..arrays import beside, float_type, ranges, standard_namespace
 from ..validation import one_of
-from .array_api import beside, namespace
 from .base import (
     PART_BYTES,
     SCALES,
@@ -49,7 +48,7 @@ class ColumnFeatures(Features):
     def columns(self, X: Any) -> Any:
         columns = self.input_columns
         if not sp.issparse(X):
-            return namespace(X).take(X, beside(X, columns), axis=1)
+            return standard_namespace(X).take(X, beside(X, columns), axis=1)
         return (X if X.format in ("csr", "csc") else X.tocsc())[:, columns]
 
     @property

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from ..validation import one_of
-from .base import Atoms, Floats, Pool, Sums
+from .base import Atoms, Floats, Sums
 from .columns import ColumnFeatures, Columns
 from .features import INPUTS, Integers, Labels
 from .table import Table
@@ -71,7 +71,7 @@ class GroupFeatures(ColumnFeatures):
         return GroupFeatures(ids, self.labels, self.sizes, places[self.column])
 
 
-class Groups(Pool):
+class Groups(Columns):
     """Groups of X's columns; choosing one chooses all of its columns.
 
     ``ShareBoostClassifier(groups=...)`` makes this pool.
@@ -104,47 +104,36 @@ class Groups(Pool):
     def learn(self, table: Table, centred: bool) -> None:
         one_of("score", self.score, SCORES, "Groups")
         self.labels_, which = group_labels(self.groups, table.n_columns)
-        columns = self.columns_ = self._new_columns().fit(table, centred=centred)
+        super().learn(table, centred)
         self.order_, self.edges_ = columns_by_group(which, self.labels_.size)
+        self.every_column_ = slice(0, table.n_columns)
         self.n_atoms_ = int(self.labels_.size)
-        self.dtype_, self.sums_dtype_ = columns.dtype_, columns.sums_dtype_
-        self.scale_ = columns.scale_[self.order_]
-        self.usable_ = np.logical_or.reduceat(columns.usable_[self.order_], self.edges_[:-1])
+        self.usable_ = np.logical_or.reduceat(self.usable_[self.order_], self.edges_[:-1])
         if self.score == "mean":
             self.divisors_ = np.diff(self.edges_).astype(np.float64)
-
-    def _new_columns(self) -> Columns:
-        return Columns(self.scale)
-
-    def widen(self) -> Self:
-        self.columns_.widen()
-        return super().widen()
 
     def parts(self, n_classes: int) -> list[slice]:
         """Return all groups at once, as their columns stand in no order of groups."""
         return [slice(0, self.n_atoms_)]
 
-    def encode(self, X: Any, rows: slice) -> Any:
-        return self.columns_.encode(X, rows)
-
-    def prepare(self, rows: Floats) -> Any:
-        return self.columns_.prepare(rows)
-
     def stats(
         self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
     ) -> Floats:
         """Return the statistic of all columns, in the order of X."""
-        return self.columns_.stats(data, rows, slice(0, self.order_.size), out, squares)
+        return super().stats(data, rows, self.every_column_, out, squares)
 
     def correlations(self, stats: Sums, part: slice) -> Sums:
-        return self.columns_.correlations(stats, slice(0, self.order_.size))[:, self.order_]
+        return super().correlations(stats, self.every_column_)[:, self.order_]
 
     def moments(self, stats: Sums, part: slice) -> tuple[Sums, Sums]:
-        first, second = self.columns_.moments(stats, slice(0, self.order_.size))
+        first, second = super().moments(stats, self.every_column_)
         return first[:, self.order_], second[:, self.order_]
 
     def columns(self, data: Any, atom: int) -> Floats:
-        return self.columns_.gathered(data, self._members(atom))
+        return self.gathered(data, self._members(atom))
+
+    def scales(self, atom: int) -> NDArray[np.float64]:
+        return self.scale_[self._members(atom)]
 
     def features(self, atoms: Atoms) -> GroupFeatures:
         ids = np.asarray(atoms, dtype=np.intp)

@@ -6,15 +6,14 @@ import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..arrays import float_type
+from ..arrays import beside, columns_type, float_type, standard_namespace, taken
 from ..validation import at_least, one_of
-from .array_api import beside, columns_type, namespace, taken
 from .base import POWERS, Atoms, Floats, Stored, Sums
 from .features import INPUTS, Digits, Features, Ids, Integers, Reals, one_each
 from .stumps import Binned
@@ -35,7 +34,7 @@ class HingeFeatures(Features):
     digits: Digits  # that tell a threshold from its neighbours
 
     def columns(self, X: Any) -> Any:
-        xp = namespace(X)
+        xp = standard_namespace(X)
         # In float64, as the thresholds are, whatever the type of X.
         above = xp.astype(taken(X, self.column), xp.float64) - beside(X, self.threshold)
         sides = above * beside(X, 1.0 - 2.0 * self.below)
@@ -54,13 +53,6 @@ class HingeFeatures(Features):
     def parts(self, places: NDArray[np.intp]) -> Iterator[tuple[str, dict[str, Any]]]:
         cuts = {"columns": self.column, "thresholds": self.threshold, "below": self.below}
         yield "hinges", {"places": places, **cuts}
-
-
-class Block(NamedTuple):
-    """Some rows, column by column: in which bin each value is, and the value."""
-
-    codes: Any  # (columns, n); of sparse rows those of the stored entries
-    values: NDArray[np.floating] | Stored  # alike
 
 
 class Hinges(Binned):
@@ -122,12 +114,13 @@ class Hinges(Binned):
         """Return ranges of whole columns."""
         return [slice(2 * cuts.start, 2 * cuts.stop) for cuts in super().parts(3 * n_classes)]
 
-    def encode(self, X: Any, rows: slice) -> Block:
+    def encode(self, X: Any, rows: slice) -> tuple[Any, Any]:
+        """Return in which bin each value is, and the values, column by column."""
         if self.stored_:
             stored = Stored.of(X, rows)
-            return Block(self._stored_codes(stored), stored)
+            return self._stored_codes(stored), stored
         block = X[rows]
-        return Block(self._codes(block), np.ascontiguousarray(block.T, dtype=self.dtype_))
+        return self._codes(block), np.ascontiguousarray(block.T, dtype=self.dtype_)
 
     def stats(
         self, data: Any, rows: Any, part: slice, out: Sums | None = None, squares: bool = False
@@ -184,9 +177,9 @@ class Hinges(Binned):
             powers.append(_in_turns(*sides))
         return powers
 
-    def columns(self, data: Block, atom: int) -> Floats:
+    def columns(self, data: Any, atom: int) -> Floats:
         cut, below = divmod(atom, 2)
-        j, values = int(self._column_of(cut)), data.values
+        j, values = int(self._column_of(cut)), data[1]
         column = values.column(j, 0.0, self.dtype_) if isinstance(values, Stored) else values[j]
         above = column.astype(np.float64) - self.thresholds_[cut]
         return np.maximum(-above if below else above, 0.0).astype(self.dtype_)[np.newaxis]

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_array
 from threadpoolctl import threadpool_limits
 
-from ..arrays import dense, ranges
+from ..arrays import columns_type, dense, is_host, ranges, standard_namespace
 from ..inputs import backend_module
 from ..progress import track
 from ..threads import blas
 from ..validation import at_least
-from .array_api import columns_type, is_host, namespace
 
 Images = NDArray[np.float32]  # (n, height, width, channels)
 Shape = tuple[int, int, int]  # height, width and channels
@@ -39,7 +39,7 @@ STEPS = 5
 def as_images(X: Any, rows: slice | Places, shape: Shape, unit: float) -> Images:
     """Return some rows of X, over a power of two, as images in float32."""
     part = dense(X[rows])
-    xp = namespace(part)
+    xp = standard_namespace(part)
     if unit != 1.0:  # which no integer type need hold
         part = xp.astype(part, columns_type(part)) * (1.0 / unit)
     images = xp.reshape(xp.astype(part, xp.float32, copy=False), (-1, *shape))
@@ -62,21 +62,20 @@ def unit_of(largest: float) -> float:
 def patch_sizes(patch_size: Any, shape: Shape) -> list[tuple[int, int]]:
     """Return the sizes asked for, (rows, columns) each; an integer stands for a square."""
     height, width, channels = shape
-    refused = f"patch_size={patch_size!r} is not valid for Templates: it takes"
     sizes: list[Any] = []
     for size in patch_size if isinstance(patch_size, list) else [patch_size]:
         pair = size if isinstance(size, tuple) else (size, size)
         sizes.append(tuple(at_least("patch_size", side, 1, "Templates") for side in pair))
-    if not sizes or any(len(size) != 2 for size in sizes) or len(set(sizes)) < len(sizes):
+    fit = all(
+        len(size) == 2 and size[0] <= height and size[1] <= width and np.prod(size) * channels > 1
+        for size in sizes
+    )
+    if not sizes or not fit or len(set(sizes)) < len(sizes):
         raise ValueError(
-            f"{refused} an integer, a pair (rows, columns) or a list of unlike sizes, at least one."
+            f"patch_size={patch_size!r} is not valid for Templates: it takes an integer, a pair "
+            "(rows, columns) or a list of unlike sizes, of at least 2 numbers and at most those of "
+            f"the images, {height} x {width}."
         )
-    for rows, columns in sizes:
-        if rows > height or columns > width or rows * columns * channels == 1:
-            raise ValueError(
-                f"{refused} sizes of at least 2 numbers and at most those of the images, "
-                f"{height} x {width}."
-            )
     return sizes
 
 
@@ -103,13 +102,13 @@ def random_patches(
         drawn = rng.randint(n_places, size=BATCH) if order is None else order[start : start + BATCH]
         patches = _cut(X, shape, size, drawn, unit)
         patches -= patches.mean(axis=1, keepdims=True)
-        norms = namespace(patches).linalg.vector_norm(patches, axis=1, keepdims=True)
+        norms = standard_namespace(patches).linalg.vector_norm(patches, axis=1, keepdims=True)
         varies = norms[:, 0] > max(smallest, 1e-30) * float(np.sqrt(patches.shape[1]))
         varied.append(patches[varies] / norms[varies])
         n_varied += int(varies.sum())
         if n_varied >= n_patches:
             break
-    return namespace(varied[0]).concat(varied)[:n_patches]
+    return standard_namespace(varied[0]).concat(varied)[:n_patches]
 
 
 def given_templates(templates: Any, shape: Shape) -> list[NDArray[np.float32]]:
@@ -117,22 +116,17 @@ def given_templates(templates: Any, shape: Shape) -> list[NDArray[np.float32]]:
     height, width, channels = shape
     arrays = []
     for some in templates if isinstance(templates, list) else [templates]:
-        array = np.asarray(some)
-        what = f"templates has an array of shape {array.shape} and dtype {array.dtype}"
-        if array.ndim == 3:
-            array = array[..., None]
-        if array.ndim != 4 or array.size == 0 or array.dtype.kind not in "fiu":
+        with np.errstate(over="ignore"):  # what float32 cannot hold is refused as infinite
+            array = check_array(some, dtype=np.float32, allow_nd=True, input_name="templates")
+        array = np.ascontiguousarray(array[..., None] if array.ndim == 3 else array)
+        fits = array.ndim == 4 and array.size and array.shape[3] == channels
+        if not fits or array.shape[1] > height or array.shape[2] > width:
             raise ValueError(
-                f"{what}: it takes numbers, (n, rows, columns[, channels]), or a list of such "
-                "arrays."
+                f"templates has an array of shape {array.shape}, which does not fit images of "
+                f"{height} x {width} and {channels} channels: it takes (n, rows, columns[, "
+                "channels]), or a list of such arrays."
             )
-        if array.shape[1] > height or array.shape[2] > width or array.shape[3] != channels:
-            raise ValueError(
-                f"{what}, which does not fit images of {height} x {width} and {channels} channels."
-            )
-        if not (np.abs(array) <= np.finfo(np.float32).max).all():
-            raise ValueError(f"{what} with values that are NaN, infinite or beyond float32.")
-        arrays.append(np.ascontiguousarray(array, dtype=np.float32))
+        arrays.append(array)
     if not arrays:
         raise ValueError("templates=[] is not valid for Templates: it takes at least one array.")
     return arrays

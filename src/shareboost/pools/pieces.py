@@ -14,10 +14,17 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import dense, float_type
+from ..arrays import (
+    beside,
+    columns_type,
+    dense,
+    empty_beside,
+    float_type,
+    is_host,
+    standard_namespace,
+)
 from ..progress import track
 from ..validation import at_least, is_number, one_of
-from .array_api import beside, columns_type, empty_beside, is_host, namespace
 from .base import PART_BYTES, Atoms, Floats, Pool, Sums, check_bounded
 from .features import ATOMS, INPUTS, Choice, Digits, Features, Ids, Numbers, Positive, Reals
 from .patches import cluster
@@ -52,7 +59,7 @@ class Coordinates(NamedTuple):
     def of(self, X: Any) -> Any:
         """Return ``(X - mean) / unit`` in float32, (n, p)."""
         shift = beside(X, -self.mean)
-        out = empty_beside(X, X.shape, namespace(X).float32)
+        out = empty_beside(X, X.shape, standard_namespace(X).float32)
         for rows in _chunks(X):
             out[rows, :] = (dense(X[rows]) + shift) / self.unit
         return out
@@ -103,7 +110,7 @@ class PieceFeatures(Features):
 
     def write(self, X: Any, points: Any, out: Any) -> None:
         """Write the columns of some rows, also given in coordinates, into out, (n_columns, n)."""
-        xp, p = namespace(points), points.shape[1]
+        xp, p = standard_namespace(points), points.shape[1]
         values, hard = dense(X).T, self.form == "paper"
         centres = beside(points, self.centres)
         if not hard:

@@ -14,10 +14,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import float_type, ranges
+from ..arrays import beside, columns_type, float_type, ranges, standard_namespace, taken
 from ..progress import track
 from ..validation import one_of
-from .array_api import beside, columns_type, namespace, taken
 from .base import PART_BYTES, SCALES, Atoms, Floats, Pool, Sums, check_bounded
 from .features import INPUTS, Choice, Features, Ids, Integers
 from .table import Table, Vector, joined_powers, powers, sums_type
@@ -52,7 +51,7 @@ class ProductFeatures(Features):
     def columns(self, X: Any) -> Any:
         X = X.tocsc() if sp.issparse(X) else X
         factors = taken(X, np.maximum(self.left, 0))
-        left = namespace(X).astype(factors, columns_type(X, self.dtype))
+        left = standard_namespace(X).astype(factors, columns_type(X, self.dtype))
         left[:, beside(X, self.left < 0)] = 1.0
         left *= taken(X, self.right)
         return left

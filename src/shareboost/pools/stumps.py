@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..arrays import beside, columns_type, standard_namespace, taken
 from ..validation import at_least, one_of
 from . import thresholds
-from .array_api import beside, columns_type, namespace, taken
 from .base import PART_BYTES, POWERS, Atoms, ByExample, Floats, Pool, Stored, Sums, example_type
 from .features import INPUTS, Digits, Features, Ids, Integers, Reals, one_each
 from .table import Table, Whole
@@ -43,7 +43,7 @@ class StumpFeatures(Features):
     def columns(self, X: Any) -> Any:
         # Compared in float64, as the thresholds are, whatever the type of X.
         below = taken(X, self.column) <= beside(X, self.threshold)
-        return namespace(X).astype(below, columns_type(X))
+        return standard_namespace(X).astype(below, columns_type(X))
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
-from ..arrays import float_type, is_sparse, numpy_type, ranges
+from ..arrays import float_type, is_host, is_sparse, numpy_type, ranges
 from ..inputs import backend_module
-from .array_api import is_host
 
 Vector = NDArray[np.float64]
 Answer = TypeVar("Answer")
@@ -87,25 +86,17 @@ class Table(ABC):
     def gathered(self, random_state: Any = 0) -> tuple[Any, Vector]:
         """Return rows and their weights here, for a pool that takes no passes over blocks.
 
-        All rows where they are one array; else a random sample of about ``SAMPLE_BYTES``, by the
-        random state if it is an integer.
+        All rows where they are one array; else a random sample of about ``SAMPLE_BYTES``, zeros
+        of sparse rows counted, by the random state if it is an integer.
         """
-        n_rows = self._sample_size()
+        row_bytes = max(1, self.n_columns * self.dtype.itemsize)
+        n_rows = max(SMALLEST_SAMPLE, SAMPLE_BYTES // row_bytes)
         if n_rows >= self.n_rows:
             return self.take(np.arange(self.n_rows))
         seed = random_state if isinstance(random_state, (int, np.integer)) else 0
         rng = np.random.RandomState(seed)
         rows = sample_without_replacement(self.n_rows, n_rows, random_state=rng)
         return self.take(np.sort(rows).astype(np.intp))
-
-    def _sample_size(self) -> int:
-        n_rows = SAMPLE_BYTES // max(1, self.n_columns * self.dtype.itemsize)
-        if self.sparse:
-            # A pool may write sparse rows out, so that their number counts too.
-            stored = self.ask(_stored_entries, operator.add, "entries of sparse rows")
-            each = max(1, stored * (self.dtype.itemsize + 4) // max(1, self.n_rows))
-            n_rows = min(SAMPLE_BYTES // each, 8 * n_rows)
-        return max(SMALLEST_SAMPLE, n_rows)
 
 
 class Whole(Table):
@@ -130,10 +121,6 @@ class Whole(Table):
 
 def _merged_each(merge: Merge[Answer], one: list[Answer], other: list[Answer]) -> list[Answer]:
     return [merge(a, b) for a, b in zip(one, other, strict=True)]
-
-
-def _stored_entries(X: Any, weight: Vector) -> int:
-    return int(X.nnz)
 
 
 def chunks(X: Any) -> list[slice]:
@@ -249,17 +236,14 @@ def joined_powers(one: Powers, other: Powers) -> Powers:
     return Powers(low, high, heavier.pivot, heavier.heaviest, first, second, total)
 
 
-class Scaling(NamedTuple):
-    """What the moments of columns tell of how to train on them."""
+def scaling(
+    moments: Moments, dtype: np.dtype[Any], centred: bool
+) -> tuple[NDArray[np.bool_], Vector, Vector, np.dtype[Any]]:
+    """Return what the moments of columns of that type tell of how to train on them.
 
-    usable: NDArray[np.bool_]  # whether a column varies, or is not all zero if not centred
-    deviation: Vector  # about the mean; about zero if not centred
-    pivot: Vector  # what may be taken off a column before it is squared
-    sums_dtype: np.dtype[Any]
-
-
-def scaling(moments: Moments, dtype: np.dtype[Any], centred: bool) -> Scaling:
-    """Return what the moments of columns of that type tell."""
+    Whether each varies, or is not all zero if not centred; its deviation, about zero if not
+    centred; what may be taken off it before it is squared; and the type to sum in.
+    """
     low, high, mean, deviation = moments
     largest = moments.largest
     # Two neighbouring numbers of a type are one number and its rounding.
@@ -274,7 +258,7 @@ def scaling(moments: Moments, dtype: np.dtype[Any], centred: bool) -> Scaling:
     about = np.ldexp(np.round(mantissa * 2**24) / 2**24, exponent)
     offset = np.abs(mean[varies]) / deviation[varies]
     sums_dtype = sums_type(float_type(dtype), offset, largest[usable])
-    return Scaling(usable, about, mean if centred else np.zeros_like(mean), sums_dtype)
+    return usable, about, mean if centred else np.zeros_like(mean), sums_dtype
 
 
 def sums_type(dtype: np.dtype[Any], offsets: Vector, sizes: Vector) -> np.dtype[Any]:

@@ -13,12 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from ..arrays import ranges
+from ..arrays import beside, columns_type, empty_beside, is_host, ranges, standard_namespace
 from ..inputs import backend_module
 from ..kernels import MIDDLE
 from ..validation import at_least, from_zero, image_shape_of_rows, one_of, positive
 from . import patches
-from .array_api import beside, columns_type, empty_beside, is_host, namespace
 from .base import POWERS, Atoms, Floats, Pool, Sums
 from .features import ATOMS, Features, Ids, ImageShape, Numbers, Positive, Reals, Stacks
 from .patches import CHUNK_IMAGES, Images, as_images
@@ -98,7 +97,7 @@ class TemplateFeatures(Features):
 
     def write(self, X: Any, out: Any) -> None:
         """Write the columns for some rows of X into out, (n_columns, n)."""
-        xp = namespace(out)
+        xp = standard_namespace(out)
         if is_host(out):
             from ..kernels.templates import template_column
         else:
@@ -107,7 +106,7 @@ class TemplateFeatures(Features):
         column = xp.empty_like(images[:, 0, 0, 0])
         shapes = [template.shape for template in self.templates]
         for shape in dict.fromkeys(shapes):
-            places = [place for place, own in enumerate(shapes) if own == shape]
+            places = [place for place, each in enumerate(shapes) if each == shape]
             if is_host(out) and len(places) >= MANY_TEMPLATES:
                 out[places] = self._together(images, places).T * self.unit
                 continue
@@ -122,15 +121,15 @@ class TemplateFeatures(Features):
         from ..kernels.templates import template_columns
 
         taps, down, across = (
-            np.ascontiguousarray(np.array([own[place].ravel() for place in places]).T)
-            for own in (self.templates, self.down, self.across)
+            np.ascontiguousarray(np.array([arrays[place].ravel() for place in places]).T)
+            for arrays in (self.templates, self.down, self.across)
         )
         rows, columns, channels = self.templates[places[0]].shape
         line = np.arange(columns * channels)
         offsets = (np.arange(rows)[:, None] * images.shape[2] * channels + line).ravel()
-        found = np.empty((len(images), len(places)), dtype=np.float32)
-        template_columns(images, taps, offsets, down, across, found)
-        return found
+        responses = np.empty((len(images), len(places)), dtype=np.float32)
+        template_columns(images, taps, offsets, down, across, responses)
+        return responses
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         centres = np.floor(self.centres + 0.5).astype(int).tolist()

@@ -13,19 +13,14 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Places = NDArray[np.intp]
 Flags = NDArray[np.bool_]
+# The distinct values of a column, rising, NaN as the last, and the weight of each.
+Counted = tuple[Vector, Vector]
 
 # Sparse columns of up to so many entries are cut together: one by one, a column takes 60
 # microseconds, however few its entries are.
 FEW_ENTRIES = 256
 # Entries of a sparse matrix that are held a second time, about.
 CHUNK_ENTRIES = 1 << 18
-
-
-class Counted(NamedTuple):
-    """The distinct values of a column, rising, NaN as the last, and the weight of each."""
-
-    values: Vector
-    mass: Vector
 
 
 class Cells(NamedTuple):
@@ -77,7 +72,7 @@ class Cuts(NamedTuple):
 def distinct(values: Vector, mass: Vector) -> Counted:
     """Return the distinct ones of rising values, and the mass of each."""
     first = np.flatnonzero(_is_new(values))
-    return Counted(values[first], np.add.reduceat(mass, first))
+    return values[first], np.add.reduceat(mass, first)
 
 
 def _is_new(values: Vector) -> Flags:
@@ -254,7 +249,7 @@ def count_columns(X: Any, weight: Vector) -> Iterator[Counted]:
         count_bytes(X.view(np.uint8), weight, mass)
         for of_column in mass:
             held = order[of_column[order] > 0.0]
-            yield Counted(known[held], of_column[held])
+            yield known[held], of_column[held]
     else:
         even = bool((weight == weight[:1]).all())
         for j in range(X.shape[1]):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import chain, count
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.metaestimators import _BaseComposition
 
-from ..arrays import dense
+from ..arrays import beside, dense, standard_namespace
 from ..validation import positive
-from .array_api import beside, namespace
 from .base import Atoms, Floats, Pool, Sums
 from .features import Features, Ids, Integers, Members, Texts
 from .table import Table
@@ -51,7 +50,7 @@ class UnionFeatures(Features):
 
     def columns(self, X: Any) -> Any:
         columns = [dense(member.columns(X)) for member in self.members]
-        return namespace(columns[0]).concat(columns, axis=1)[:, beside(X, self._order)]
+        return standard_namespace(columns[0]).concat(columns, axis=1)[:, beside(X, self._order)]
 
     def scratch(self, n_columns_in: int) -> int:
         return max(member.scratch(n_columns_in) for member in self.members) + 8 * self.n_columns
@@ -92,10 +91,8 @@ class UnionFeatures(Features):
     def take(self, places: Places) -> UnionFeatures:
         which = self.which[places]
         starts = np.cumsum([0, *(member.ids.size for member in self.members)])
-        of_each = _of_each(
-            _side_by_side(self.which)[places] - starts[which], which, starts.size - 1
-        )
-        members = [member.take(some) for member, some in zip(self.members, of_each, strict=True)]
+        inside = _side_by_side(self.which)[places] - starts[which]
+        members = [member.take(inside[which == q]) for q, member in enumerate(self.members)]
         return UnionFeatures(self.ids[places], self.pool_names, members, which)
 
     def renumbered(self, places: Places) -> UnionFeatures:
@@ -109,15 +106,7 @@ class UnionFeatures(Features):
 
 def _side_by_side(which: Places) -> Places:
     """Return where each item stands when those of each pool stand together, in order."""
-    places = np.empty(which.size, dtype=np.intp)
-    places[np.argsort(which, kind="stable")] = np.arange(which.size)
-    return places
-
-
-def _of_each(items: Places, which: Places, n_pools: int) -> list[Places]:
-    """Return the items of each pool, in order; ``which`` tells the pool of each."""
-    order = np.argsort(which, kind="stable")
-    return np.split(items[order], np.searchsorted(which[order], np.arange(1, n_pools)))
+    return np.argsort(np.argsort(which, kind="stable"))
 
 
 def _stacked(reads: list[sp.csr_array | None], sizes: list[int]) -> sp.csr_array | None:
@@ -172,7 +161,8 @@ class Union(Pool, _BaseComposition):
         """The pools by name; none where ``fit`` refuses ``pools``."""
         given = self.pools if isinstance(self.pools, (list, tuple)) else []
         entries = [entry if isinstance(entry, tuple) else ("", entry) for entry in given]
-        if not all(map(_is_pair, entries)):
+        pairs = (len(e) == 2 and isinstance(e[0], str) and isinstance(e[1], Pool) for e in entries)
+        if not all(pairs):
             return []
         names = [name for name, _ in entries if name]
         return _with_names(entries) if len(set(names)) == len(names) else []
@@ -274,8 +264,8 @@ class Union(Pool, _BaseComposition):
     def features(self, atoms: Atoms) -> UnionFeatures:
         ids = np.asarray(atoms, dtype=np.intp)
         which = np.searchsorted(self.starts_, ids, side="right") - 1
-        of_each = _of_each(ids - self.starts_[which], which, len(self.pools_))
-        members = [pool.features(some) for pool, some in zip(self.pools_, of_each, strict=True)]
+        inside = ids - self.starts_[which]
+        members = [pool.features(inside[which == q]) for q, pool in enumerate(self.pools_)]
         return UnionFeatures(ids, self.names_, members, which)
 
     def _atom_of_member(self, atom: int) -> tuple[int, int]:
@@ -299,22 +289,17 @@ class Union(Pool, _BaseComposition):
         return named
 
 
-def _is_pair(entry: Any) -> bool:
-    """Return whether an entry is a name and a pool."""
-    return len(entry) == 2 and isinstance(entry[0], str) and isinstance(entry[1], Pool)
-
-
 def _with_names(entries: list[tuple[str, Pool]]) -> list[tuple[str, Pool]]:
     """Return the pools, those without a name with one that is unlike all others."""
     kinds = [type(pool).__name__.lower() for _, pool in entries]
     alike = Counter(kind for kind, (name, _) in zip(kinds, entries, strict=True) if not name)
-    known = {name for name, _ in entries if name}
-    numbers: defaultdict[str, Iterator[int]] = defaultdict(lambda: count(1))
+    known = {name for name, _ in entries}
     named = []
     for kind, (name, pool) in zip(kinds, entries, strict=True):
-        if not name and (alike[kind] > 1 or kind in known):
-            numbered = (f"{kind}{number}" for number in numbers[kind])
-            name = next(candidate for candidate in numbered if candidate not in known)
-        known.add(name or kind)
-        named.append((name or kind, pool))
+        if not name:
+            plain = [kind] if alike[kind] == 1 else []
+            names = chain(plain, (f"{kind}{number}" for number in count(1)))
+            name = next(each for each in names if each not in known)
+        known.add(name)
+        named.append((name, pool))
     return named

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..losses import Loss
 from ..pools.base import Pool, out_of_range, rounding_of
-from ..pools.templates import Templates
-from ..pools.union import Union
 from ..rows import Block, ByAtom, Rows, Totals
 from ..shard import RESIDUAL
 from .base import Matrix, Vector, of_blocks
@@ -24,8 +22,6 @@ HELD_BYTES, MOST_TO_HOLD = 1 << 28, 1000
 FEWEST_TO_JOIN = 20
 # A first solution on few atoms need not be better than this share of what others lack.
 LOOSE = 0.1
-# An error is taken to be at most so many times its deviation.
-DEVIATIONS = 6.0
 # Where the least alpha that needs no atom is below this, the tolerance is relative to it.
 SMALL_ALPHA = 0.1
 # The curvature of the average loss in a weight of a column of unit deviation, at first.
@@ -73,8 +69,6 @@ class ActiveAtoms:
         self._prices = np.ones(pool.n_atoms_) if pool.divisors_ is None else pool.divisors_
         self._open = np.ones(pool.n_atoms_, bool) if pool.usable_ is None else pool.usable_
         self._curvature = FIRST_CURVATURE
-        errors = [errors_of_codes(pool, block.data, block.weight) for block in rows.shard.blocks]
-        self._steps, self._beyond = errors[0][0], np.sum([beyond for _, beyond in errors], axis=0)
 
     def without_atoms(self, weights: Matrix | None = None) -> Minimum:
         """Return the minimum over the intercept, that of the least alpha that needs no atom.
@@ -187,11 +181,7 @@ class ActiveAtoms:
     def _all_duals(self, point: Point) -> tuple[Vector, Vector]:
         """Return the dual norm of every atom's part of the gradient, as the pool has it.
 
-        And by how much it may be off: by the pool's rounding, of the sums and of what cancels in
-        them; by the errors of coarse codes, as good as independent: in each class, a deviation of
-        ``step / sqrt(12)`` times the root of the residual's sum of squares; and by what lies
-        beyond all codes, times the most that a residual's dual norm can be: twice the weight of
-        its row.
+        And by how much the pool's rounding may put it off: of the sums, and of what cancels.
         """
         rows, total = self.rows, self.rows.total_weight
         for block, residual in zip(rows.shard.blocks, point.residuals, strict=True):
@@ -206,16 +196,9 @@ class ActiveAtoms:
         if not duals.max(initial=0.0) < np.inf:
             raise out_of_range(rows.pool, int(np.argmax(~(duals < np.inf))))
         sizes = np.sum([np.abs(block).sum(axis=1) for block in point.residuals], axis=0)
-        unsure = rounding_of(rows.pool) * (duals + self._dual_of(sizes / total))
-        if self._steps.any():
-            squares = np.sum([np.square(block).sum(axis=1) for block in point.residuals], axis=0)
-            spread = self._dual_of(np.sqrt(squares / 12.0) / total)
-            unsure += DEVIATIONS * spread * self._steps + 2.0 * self._beyond / total
-        return duals, unsure
-
-    def _dual_of(self, numbers: Vector) -> float:
-        """Return the dual norm of one number per class."""
-        return float(self.norm.dual(numbers[None], np.zeros(1, dtype=np.intp))[0])
+        one_group = np.zeros(1, dtype=np.intp)
+        cancelled = float(self.norm.dual(sizes[None] / total, one_group)[0])
+        return duals, rounding_of(rows.pool) * (duals + cancelled)
 
     def _with_affordable(self, atoms: Atoms, others: Atoms, worth: Vector) -> Atoms:
         """Return atoms with those of the others, the worthiest first, that may be held beside."""
@@ -225,26 +208,3 @@ class ActiveAtoms:
         widths = self.widths(np.concatenate([atoms, others]))
         room = int((np.cumsum(widths) <= most).sum()) - atoms.size
         return np.concatenate([atoms, others[: max(FEWEST_TO_JOIN, room)]])
-
-
-def errors_of_codes(pool: Pool, data: Any, weight: Vector) -> Matrix:
-    """Return how far the pool's sums over a block may be off those of scaled columns, (2, atoms).
-
-    Of each atom the step of the codes that are summed instead, and the weighted sum of what
-    lies beyond all codes. Both are 0 where the columns themselves are summed.
-    """
-    if isinstance(pool, Union):
-        members = zip(pool.pools_, data, strict=True)
-        return np.hstack([errors_of_codes(*member, weight) for member in members])
-    errors = np.zeros((2, pool.n_atoms_))
-    if isinstance(pool, Templates):
-        unit = pool.unit_ / pool.scale_
-        errors[0] = pool.step_ * unit
-        at_end = (data.codes == 0) | (data.codes == 255)  # where there may be more beyond
-        for atom in np.flatnonzero(at_end.any(axis=1)).tolist():
-            rows = np.flatnonzero(at_end[atom])
-            exact = pool.features([atom]).columns(data.source[rows])[:, 0] / pool.scale_[atom]
-            coded = pool.low_[atom] + data.codes[atom, rows] * np.float64(pool.step_[atom])
-            off = np.abs(exact - coded * unit[atom]) - 0.5 * errors[0, atom]
-            errors[1, atom] = weight[rows] @ off.clip(0.0)
-    return errors

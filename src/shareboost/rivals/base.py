@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -16,11 +16,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..arrays import pandas_for
 from ..dataset import Sample, checked_sample
-from ..model import ModelPath, fitted_attributes
-from ..path import Path, StopReason, round_of
+from ..model import fitted_attributes
+from ..path import Path, Round, StopReason
 from ..pools import new_pool
 from ..pools.base import Pool
-from ..pools.features import Features
 from ..predictor import Predictor
 from ..progress import RoundsBar, progress_bars
 from ..rows import Rows
@@ -35,86 +34,64 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class RivalStep:
-    """A model of a rival, in training units, and what else there is to tell of it."""
+class RivalStep(Round):
+    """A model of a rival, and what else there is to tell of it."""
 
-    atoms: tuple[int, ...]  # in use, in the order of their columns
-    weights: Matrix | Callable[[], Matrix]  # W, or what computes it where steps are many
-    loss: float
-    seconds: float
-    iterations: int  # from the step before
-    details: dict[str, Any]  # columns of ``to_frame``
+    details: dict[str, Any] = field(default_factory=dict)  # columns of ``to_frame``
 
-    @property
-    def W(self) -> Matrix:
-        """The weights, (k, intercept + columns)."""
+    @classmethod
+    def of(
+        cls,
+        atoms: tuple[int, ...],  # in use, in the order of their columns
+        W: Matrix,
+        loss: float,
+        seconds: float,
+        iterations: int,  # from the step before
+        details: dict[str, Any],
+    ) -> Self:
+        """Return a step: of what a rival does not tell of a round there is NaN, 0 or -1."""
+        status = Status(loss, loss, iterations, np.nan, np.nan, "", 0.0)
         # Row by row, as from a file: in another order products with rows round differently.
-        return np.ascontiguousarray(self.weights() if callable(self.weights) else self.weights)
-
-    @property
-    def cost(self) -> float:
-        """Number of atoms."""
-        return float(len(self.atoms))
+        W = np.ascontiguousarray(W)
+        cost = float(len(atoms))
+        return cls(-1, np.nan, W, status, seconds, atoms, cost=cost, details=details)
 
 
 @dataclass(repr=False)
-class RivalPath(ModelPath):
-    """Every step of one run of a rival, each of more features than before, as many or fewer."""
+class RivalPath(Path):
+    """Every step of one run of a rival, each of more features than before, as many or fewer.
 
-    features: Features
-    intercept: bool
-    centers: Vector
-    scales: Vector
-    steps: Sequence[RivalStep]  # the first is without any feature
-    stop_reason: str
-    input_names: tuple[str, ...]
-    n_atoms: int
+    ``start`` is its first model, that of no feature, and ``rounds`` are all others. A path from a
+    file has the models, but not what else a rival told of them.
+    """
 
     def __repr__(self) -> str:
         most = self.n_features.max()
         return f"<RivalPath of {len(self)} models, up to {most} features: {self.stop_reason}>"
 
     def __len__(self) -> int:
-        return len(self.steps)
+        return 1 + len(self.rounds)
 
-    def __iter__(self) -> Iterator[RivalStep]:
+    def __iter__(self) -> Iterator[Round]:
         """Yield the steps."""
-        yield from self.steps
+        yield self.start
+        yield from self.rounds
 
     @property
-    def n_iter(self) -> int:
-        """Iterations of all steps."""
-        return sum(step.iterations for step in self)
+    def steps(self) -> list[Round]:
+        """All models, the first one without any feature."""
+        return list(self)
 
-    def copy(self) -> RivalPath:
-        """Return the path: nothing extends it."""
-        return self
-
-    def as_rounds(self) -> Path:
-        """Return the steps as rounds, which a file holds; it leaves out what only a rival tells."""
-        start, *rounds = (round_of(step, step.iterations) for step in self)
-        reason = StopReason(self.stop_reason)
-        return Path(start=start, rounds=rounds, stop_reason=reason, **_shared_fields(self))
-
-    @classmethod
-    def of_rounds(cls, path: Path) -> RivalPath:
-        """Return the path of which a file holds the rounds."""
-        steps = tuple(
-            RivalStep(one.atoms, one.W, one.loss, one.seconds, one.status.iterations, {})
-            for one in (path.start, *path.rounds)
-        )
-        return cls(steps=steps, stop_reason=str(path.stop_reason), **_shared_fields(path))
-
-    def step(self, t: int) -> RivalStep:
+    def step(self, t: int) -> Round:
         """Return the last step of at most ``t`` features: the first has none."""
         return self.steps[self._place(t)]
 
     def first(self, t: int) -> RivalPath:
         """Return the path of a run that ended with that step."""
-        steps = self.steps[: self._place(t) + 1]
-        if len(steps) == len(self):
+        place = self._place(t)
+        if place == len(self.rounds):
             return self
-        return replace(self, **self._used_by(steps), steps=steps, stop_reason=StopReason.N_FEATURES)
+        return replace(self, **self._first(place), stop_reason=StopReason.N_FEATURES)
 
     def _place(self, t: int) -> int:
         most = int(self.n_features.max())
@@ -127,20 +104,15 @@ class RivalPath(ModelPath):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per step as a pandas frame, with the details that the rival tells."""
         pd = pandas_for("n_features, losses and seconds")
-        names = self.steps[0].details
-        details = {name: [step.details[name] for step in self] for name in names}
+        told = [getattr(step, "details", {}) for step in self]
+        details = {name: [of_step[name] for of_step in told] for name in told[0]}
         if "atom" in details:
             details["name"] = self.names(details["atom"])
         columns = {"n_features": self.n_features, "loss": self.losses, **details}
         columns["seconds"] = self.seconds
-        columns["iterations"] = [step.iterations for step in self]
+        columns["iterations"] = [step.status.iterations for step in self]
         columns["atoms"] = [step.atoms for step in self]
         return pd.DataFrame(columns, index=pd.RangeIndex(len(self), name="step"))
-
-
-def _shared_fields(path: Path | RivalPath) -> dict[str, Any]:
-    names = ("features", "intercept", "centers", "scales", "input_names", "n_atoms")
-    return {name: getattr(path, name) for name in names}
 
 
 @dataclass
@@ -154,22 +126,13 @@ class Engine(ABC):
     # The centres and scales that the columns of each atom in use were trained in.
     units: dict[int, tuple[Vector, Vector]] = field(default_factory=dict)
     n_steps: int | None = None  # at most; None where nobody knows
-    stop_reason: str = ""  # why the steps ended, once they have
-    # What did not meet its tolerance, and what to change; and what else is not as asked for.
-    late: list[tuple[str, str]] = field(default_factory=list)
-    trouble: str = ""
+    stop_reason: StopReason = StopReason.INTERRUPTED  # until they have ended
+    # Warnings: mostly of what did not meet its tolerance, and what to change.
+    late: list[str] = field(default_factory=list)
 
     @abstractmethod
     def steps(self) -> Iterator[RivalStep]:
         """Yield each model as soon as it is finished, the one of no feature at once."""
-
-    def warning(self) -> str:
-        """Return what to warn of, if anything."""
-        if not self.late:
-            return self.trouble
-        what, advice = self.late[-1]
-        others = f" So did {len(self.late) - 1} others." if self.late[1:] else ""
-        return f"{what}{others} {advice} {self.trouble}".rstrip()
 
 
 class Rival(Predictor):
@@ -177,7 +140,7 @@ class Rival(Predictor):
 
     _engine: ClassVar[type[Engine]]
 
-    _path_of = RivalPath.of_rounds  # of a file
+    _path_class = RivalPath
     path_: RivalPath
     fit_intercept: bool
     verbose: int
@@ -208,20 +171,21 @@ class Rival(Predictor):
         pool = self._new_pool()
         checked, classes, names, rows = checked_sample(self, X, y, sample_weight, pool.allows_nan)
         sample = rows.weighted
-        done: list[RivalStep] = []
+        done: list[Round] = []
 
-        def fitted(stop_reason: str) -> dict[str, Any]:
+        def fitted(stop_reason: StopReason) -> dict[str, Any]:
             atoms = list(dict.fromkeys(atom for step in done for atom in step.atoms))
             centers, scales = np.hstack([np.empty((2, 0)), *(engine.units[a] for a in atoms)])
             path = RivalPath(
                 pool.features(atoms),
                 self.fit_intercept,
+                done[0],
                 centers,
                 scales,
-                tuple(done),
-                stop_reason,
-                tuple(names),
-                pool.n_atoms_,
+                done[1:],
+                stop_reason=stop_reason,
+                input_names=tuple(names),
+                n_atoms=pool.n_atoms_,
             )
             return fitted_attributes(checked, classes, path, done[-1])
 
@@ -240,8 +204,9 @@ class Rival(Predictor):
                 if len(done) > 1:  # more than the intercept
                     self._set_fitted(fitted(StopReason.INTERRUPTED))
                 raise
-        if warning := engine.warning():
-            warnings.warn(warning, ConvergenceWarning, stacklevel=3)
+        if engine.late:
+            before = f" There are {len(engine.late) - 1} like it." if engine.late[1:] else ""
+            warnings.warn(engine.late[-1] + before, ConvergenceWarning, stacklevel=3)
         self._set_fitted(fitted(engine.stop_reason))
         return self
 
@@ -252,7 +217,7 @@ def of_blocks(rows: Rows, part: Callable[..., Any], *items: Iterable[Any]) -> li
     return list(rows.shard.map(lambda each: part(*each), blocks))
 
 
-def late_refit(refit: str, status: Status) -> tuple[str, str]:
-    """Return what to say of a refit that ended above its tolerance, and what to change."""
+def late_refit(refit: str, status: Status) -> str:
+    """Return what to say of a refit that ended above its tolerance."""
     asked = f"where {status.tolerance:.2g} was asked for."
-    return f"{refit} ended with a gradient of {status.gradient:.2g} {asked}", status.advice
+    return f"{refit} ended with a gradient of {status.gradient:.2g}, {asked} {status.advice}"

@@ -121,17 +121,16 @@ def best_shared(sums: Sums, search: str) -> Shared:
 
 def _first_atom(sums: Sums, classes: tuple[int, ...], least: float) -> int:
     """Return the lowest atom with which the set gains at least that."""
-    from ..kernels.rivals import first_above
-
     totals = sums.sets(np.isin(np.arange(sums.weight.size), classes)[None])
     total, mean, floor, constant = (float(numbers[0]) for numbers in totals)
     split = ((least + constant) / total if total > 0.0 else 0.0) - mean**2  # of that gain
     for part in sums.parts:
         # In the order of the search: the same sums to the last bit.
         weight, signed = (sum(numbers[c] for c in classes) for numbers in part[1:])
-        place = first_above(weight, signed, total, mean, floor, split)
-        if place >= 0:
-            return part.start + place
+        sides = np.maximum(weight, floor) * np.maximum(total - weight, floor)
+        places = np.flatnonzero((signed - mean * weight) ** 2 / sides >= split)
+        if places.size:
+            return part.start + int(places[0])
     return sys.maxsize  # tied but for the last bit of its gain
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from numbers import Integral, Real
 from time import perf_counter
 from typing import Any, ClassVar, NamedTuple
@@ -122,16 +121,6 @@ def _times_signs(numbers: Matrix, y: Labels) -> Matrix:
     return signed
 
 
-def weights_after(fits: list[Fit], n_rounds: int, stumps: tuple[int, ...], k: int) -> Matrix:
-    """Return the weights after some rounds of a run, (k, 1 + stumps)."""
-    W, rounds = np.zeros((1 + len(stumps), k)), fits[:n_rounds]
-    if rounds:
-        places = {atom: place for place, atom in enumerate(stumps, start=1)}
-        W[0] = np.sum([fit.constants for fit in rounds], axis=0)
-        np.add.at(W, [places[fit.shared.atom] for fit in rounds], [fit.slopes for fit in rounds])
-    return W.T
-
-
 class GentleBoost(Engine):
     """One run of JointBoost.
 
@@ -149,14 +138,12 @@ class GentleBoost(Engine):
                 f"search='exhaustive' is not valid for {k} classes: it tries every set, and takes "
                 f"at most {MOST_CLASSES_EXHAUSTIVE} classes. Take search='forward'."
             )
-        fits: list[Fit] = []  # which all steps share, instead of a matrix each
+        W = np.zeros((k, 1))
 
         def step(loss: float, atom: int, classes: tuple[int, ...], gain: float) -> RivalStep:
-            stumps, n_rounds = tuple(self.units), len(fits)
-            weights = partial(weights_after, fits, n_rounds, stumps, k)
             details = {"atom": atom, "classes": classes, "gain": gain}
             seconds = perf_counter() - began
-            return RivalStep(stumps, weights, loss, seconds, min(n_rounds, 1), details)
+            return RivalStep.of(tuple(self.units), W, loss, seconds, int(atom >= 0), details)
 
         yield step(1.0, -1, (), np.nan)
         self.stop_reason = StopReason.EXHAUSTED
@@ -175,8 +162,11 @@ class GentleBoost(Engine):
                     self.stop_reason = StopReason.N_FEATURES
                     return
                 margins.add(fit)
+                # A matrix for each step, one column wider if the stump is new.
+                W = np.pad(W, ((0, 0), (0, int(atom not in self.units))))
                 self.units[atom] = np.zeros(1), np.ones(1)  # stumps are trained on as they are
-                fits.append(fit)
+                W[:, 0] += fit.constants
+                W[:, 1 + list(self.units).index(atom)] += fit.slopes
                 yield step(margins.loss, *fit.shared, fit.gain)
         self.stop_reason = StopReason.MAX_ITER
 

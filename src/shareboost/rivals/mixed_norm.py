@@ -16,14 +16,12 @@ from ..losses import LogisticLoss
 from ..path import StopReason
 from ..penalties import Frobenius
 from ..pools.base import Pool
+from ..pools.templates import Templates
 from ..rows import Rows
 from ..solvers import Refit
 from .active_atoms import ActiveAtoms, Minimum
 from .base import Engine, Matrix, Rival, RivalStep, Vector, late_refit
 from .proximal import NORMS
-
-# Every alpha takes passes over all atoms, and numbers for each of them.
-MOST_ATOMS = 1_000_000
 
 # Where the next alpha of a path would use too many features, so many are tried between.
 BISECTIONS = 10
@@ -43,11 +41,6 @@ class NormPath(Engine):
 
     def __init__(self, *run: Any):
         super().__init__(*run)
-        if self.pool.n_atoms_ >= MOST_ATOMS:
-            raise ValueError(
-                f"pool has {self.pool.n_atoms_} features here: MixedNormClassifier takes fewer "
-                f"than {MOST_ATOMS}. ShareBoostClassifier takes any number."
-            )
         self.pool.widen()
         self.n_steps = 1 + self.rival._alphas(1.0).size
         limit = self.rival.n_features if self.rival.alpha is None else None
@@ -86,7 +79,7 @@ class NormPath(Engine):
                     minimum = middle
                     yield self._step(minimum)
             if self.stop_reason is StopReason.N_FEATURES and not minimum.atoms.size:
-                self.trouble = (
+                self.late.append(
                     "The first minimum that uses any features uses more than "
                     f"n_features={clf.n_features}: the classifier uses none. Give larger alphas, "
                     "or allow more features."
@@ -101,12 +94,14 @@ class NormPath(Engine):
             W, loss, more = self._debias(minimum)
             atoms, iterations = self._refit_rows.atoms, iterations + more
         if not missed <= tol:
-            what = f"The minimum for alpha={minimum.alpha:.3g} misses its conditions by"
-            advice = f"Raise max_iter={clf.max_iter} or tol, or end the path at a larger alpha."
-            self.late.append((f"{what} {missed:.2g}, where {tol:.2g} was asked for.", advice))
+            self.late.append(
+                f"The minimum for alpha={minimum.alpha:.3g} misses its conditions by {missed:.2g}, "
+                f"where {tol:.2g} was asked for. Raise max_iter={clf.max_iter} or tol, or end the "
+                "path at a larger alpha."
+            )
         details = {"alpha": minimum.alpha, "norm": minimum.size, "violation": missed}
         seconds = perf_counter() - self._started
-        return RivalStep(atoms, W, loss, seconds, iterations, details)
+        return RivalStep.of(atoms, W, loss, seconds, iterations, details)
 
     def _debias(self, minimum: Minimum) -> tuple[Matrix, float, int]:
         """Return weights of the same atoms that no norm shrinks, their loss and the iterations.
@@ -146,8 +141,8 @@ class MixedNormClassifier(Rival):
         [1]_, with which all classes may have a weight once one has; or the Euclidean norm, as
         in the group lasso of glmnet and adelie.
     pool : str or Pool, default="columns"
-        The candidates, as in ``ShareBoostClassifier``, fewer than a million. The norm is of
-        weights of scaled columns.
+        The candidates, as in ``ShareBoostClassifier``, but no templates. The norm is of weights of
+        scaled columns. Some numbers are held of every candidate.
     alpha : float or None, default=None
         The weight of the norm, without any ``path`` or ``n_features``. None: a path.
     path : int or array-like, default=50
@@ -254,6 +249,16 @@ class MixedNormClassifier(Rival):
         self.fit_intercept = fit_intercept
         self.class_weight = class_weight
         self.verbose = verbose
+
+    def _new_pool(self) -> Pool:
+        pool = super()._new_pool()
+        if any(isinstance(each, Templates) for each in (pool, *pool.get_params().values())):
+            raise ValueError(
+                "pool is not valid for MixedNormClassifier: Templates sums codes of one byte, "
+                "which are too coarse for its conditions. Give the columns of templates as X: "
+                "Templates(...).fit(X).features(range(n)).columns(X)."
+            )
+        return pool
 
     def _alphas(self, first: float) -> Vector:
         """Return the weights of the norm, falling, after the first, that of no feature."""

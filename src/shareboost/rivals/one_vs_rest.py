@@ -127,7 +127,7 @@ class OvrPath(Engine):
         except KeyboardInterrupt:
             yield step
             raise
-        self._counted -= step.iterations
+        self._counted -= step.status.iterations
         yield self._step(step.details)
 
     def _step(self, details: dict[str, Any]) -> RivalStep:
@@ -136,7 +136,7 @@ class OvrPath(Engine):
         before, self._counted = self._counted, iterations
         loss = float(np.mean([one.rounds[-1].loss for one in self._classes]))
         seconds, atoms = perf_counter() - self._started, tuple(self.units)
-        return RivalStep(atoms, self._weights(), loss, seconds, iterations - before, details)
+        return RivalStep.of(atoms, self._weights(), loss, seconds, iterations - before, details)
 
     def _weights(self) -> Matrix:
         """Return the weights of all classes, zero where one has no use for an atom."""

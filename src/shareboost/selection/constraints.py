@@ -242,10 +242,10 @@ class AtomNames:
     def _atoms(self) -> dict[Any, int]:
         """The atoms, by name; groups by label."""
         pool = self.pool
-        if isinstance(pool, Columns):
-            return self._columns
         if isinstance(pool, Groups):
             return _first_places(pool.labels_.tolist())
+        if isinstance(pool, Columns):
+            return self._columns
         return _first_places(pool.features(np.arange(pool.n_atoms_)).atom_names(self.names))
 
     @cached_property

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from shareboost import ShareBoostClassifier
+from shareboost.arrays import beside, standard_namespace
 from shareboost.inputs import backend_of
 from shareboost.pools import Columns, Features, Products, Stumps, Union
-from shareboost.pools.array_api import beside, namespace
 from shareboost.pools.features import INPUTS, Ids, Reals
 
 torch = pytest.importorskip("torch")
@@ -49,7 +49,7 @@ class Waves(Features):
     directions: Annotated[NDArray[np.float64], Reals(shape=("atoms", INPUTS))]
 
     def columns(self, X: Any) -> Any:
-        return namespace(X).sin(X @ beside(X, self.directions).T)
+        return standard_namespace(X).sin(X @ beside(X, self.directions).T)
 
     def names(self, input_names: Sequence[str]) -> list[str]:
         return [f"wave {number}" for number in self.ids]

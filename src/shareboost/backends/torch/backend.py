@@ -14,11 +14,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ...arrays import Map, is_sparse, to_float64
+from ...arrays import Map, columns_type, is_sparse, to_float64
 from ...gram import Factor, Gram
 from ...model import Model
 from ...penalties import PENALTIES
-from ...pools.array_api import columns_type
 from ...pools.base import Pool
 from ...pools.features import Features
 from ..base import Backend
@@ -32,7 +31,7 @@ from .tensors import compressed, full_precision, readable
 
 # By the pool that each is the form of.
 FORMS: dict[Any, type[OnDevice]] = {
-    form.__bases__[1]: form
+    next(base for base in form.__mro__ if not issubclass(base, OnDevice)): form
     for form in (
         *(DeviceColumns, DeviceGroups, DeviceProducts, DeviceStumps, DevicePieces),
         *(DeviceTemplates, DeviceUnion),
@@ -104,7 +103,7 @@ class TorchBackend(Backend):
         return form.of(pool, self)
 
     def check(self, form: Pool, penalty: Any, X: Any) -> None:
-        if is_sparse(X) and not isinstance(form, (DeviceColumns, DeviceGroups)):
+        if is_sparse(X) and not isinstance(form, DeviceColumns):
             name = type(form).__name__.removeprefix("Device")
             raise ValueError(
                 f"Sparse X cannot be computed on {self.device} with {name}: there only Columns and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import torch
@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ...arrays import cast, is_sparse, ranges
-from ...pools.base import Pool
 from ...pools.columns import Columns
 from ...pools.groups import Groups
 from ...pools.products import Products
 from ...pools.table import Powers, Vector
-from .forms import OnDevice, SumsOnDevice
+from .forms import SumsOnDevice
 from .memory import CHUNK_EXAMPLES, Memory
 from .tensors import by_columns, compressed
 
@@ -109,18 +108,8 @@ class DeviceColumns(SumsOnDevice, Columns):
         return data[:, self.backend.asarray(np.asarray(columns))].T
 
 
-class DeviceGroups(OnDevice, Groups):
+class DeviceGroups(Groups, DeviceColumns):
     """As ``Groups``, of ``DeviceColumns``."""
-
-    @classmethod
-    def of(cls, pool: Pool, backend: TorchBackend) -> Self:
-        form = super().of(pool, backend)
-        if "columns_" in vars(pool):
-            form.columns_ = DeviceColumns.of(form.columns_, backend)
-        return form
-
-    def _new_columns(self) -> DeviceColumns:
-        return DeviceColumns.of(Columns(self.scale), self.backend)
 
 
 class DeviceProducts(SumsOnDevice, Products):

@@ -47,7 +47,7 @@ class DeviceStumps(SumsOnDevice, Stumps):
             totals = torch.cumsum(share[order], dim=1)[last]
             edges = torch.cumsum(last.sum(dim=1), dim=0)[:-1].tolist()
             both = (np.split(self.backend.numpy(some), edges) for some in (values[last], totals))
-            return [Counted(v, np.diff(total, prepend=0.0)) for v, total in zip(*both, strict=True)]
+            return [(v, np.diff(total, prepend=0.0)) for v, total in zip(*both, strict=True)]
 
         each, what = 48 * len(X), "the distinct values of a column"
         return chain.from_iterable(self.backend.memory.chunks(X.shape[1], each, count, what))

@@ -17,7 +17,7 @@ from .images import image_data
 from .packing import rounded
 
 if TYPE_CHECKING:
-    from ...model import ModelPath
+    from ...path import Path
     from ...predictor import Predictor
 
 FORMAT = 1  # of the dict
@@ -150,7 +150,7 @@ def _models(
     return models
 
 
-def features_of(path: ModelPath) -> list[dict[str, Any]]:
+def features_of(path: Path) -> list[dict[str, Any]]:
     """Return the features that any model uses: by what step they came in, and what it saved."""
     steps, start = list(path), getattr(path, "start", None)
     alone = isinstance(path, PathOfOne)
