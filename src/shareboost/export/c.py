@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from ..arrays import dense, ranges
 from ..inputs import on_host
@@ -137,10 +138,6 @@ def _notes(model: Any, plan: Plan, form: Form, data: tuple[Any, Any] | None) -> 
         notes.append("Columns that are read one by one:")
         notes += [f"  x[{column}] {plan.input_names[column]}" for column in columns]
     if data is not None:
-        if not isinstance(data, (tuple, list)) or len(data) != 2:
-            raise ValueError(
-                f"data is a {type(data).__name__}: it takes (X, y), held-out rows and their labels."
-            )
         notes.append(str(quantization_loss(model, *data, weights=form.weights)))
     return notes
 
@@ -255,10 +252,9 @@ def quantization_loss(model: Any, X: Any, y: Any, weights: str = "int8") -> Quan
     """
     one_of("weights", weights, LARGEST_CODE, "quantization_loss")
     layout = layout_of(plan_of(model), Form("shareboost", weights, "float32"))
-    predicted, y = on_host(model.predict(X)), np.asarray(on_host(y))
+    predicted, y = on_host(model.predict(X)), column_or_1d(on_host(y))
+    check_consistent_length(predicted, y)
     n = len(predicted)
-    if y.shape != (n,):
-        raise ValueError(f"y has the shape {y.shape}: it takes a label for each of {n} rows.")
     X = X.tocsr() if hasattr(X, "tocsr") else X
     chunks = [np.asarray(dense(X[rows])) for rows in ranges(n, CHUNK_ROWS)]
     best = [layout.scores(rows).argmax(axis=1) for rows in chunks]

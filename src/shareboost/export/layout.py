@@ -107,12 +107,6 @@ def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
     return replace(layout, bounds=bounds)
 
 
-def most_added(step: Step, weights: NDArray[np.float64], low: Any, high: Any) -> Pairs:
-    """Return ``Primitive.most_added`` for weights of the step's columns, (columns, k)."""
-    more = weights[:, None, :] - weights[:, :, None]  # (columns, p, q)
-    return step.part.most_added(step, more, low, high)
-
-
 def _rest_table(layout: Layout, low: Any, high: Any) -> NDArray[np.float32]:
     """Return what is left after each check but the last, (checks * k, k), for q less p."""
     k, every = layout.intercept.size, layout.checked_every
@@ -123,7 +117,9 @@ def _rest_table(layout: Layout, low: Any, high: Any) -> NDArray[np.float32]:
         stops += [start + min(stop, step.n) for stop in range(every, step.n + every, every)]
         # The last class is one without weights: it tells how large the terms are that rounding
         # comes with.
-        bounds.append(most_added(step, np.pad(step.decoded, ((0, 0), (0, 1))), low, high))
+        weights = np.pad(step.decoded, ((0, 0), (0, 1)))
+        more = weights[:, None, :] - weights[:, :, None]  # (columns, p, q)
+        bounds.append(step.part.most_added(step, more, low, high))
     pairs = np.concatenate(bounds)
     size = np.abs(layout.intercept).max() + (pairs[:, k, :] + pairs[:, :, k]).max(axis=1).sum()
     rounding = ROUNDING * (len(pairs) + 1) * size

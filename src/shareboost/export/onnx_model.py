@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
-from collections.abc import Callable
-from itertools import count
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,17 +34,18 @@ MOST_NUMBERS = 8192
 
 
 class Nodes:
-    """Standard operators and constants, each named as it is added; methods return that name.
+    """Standard operators and constants, each named as it is added; methods return that name."""
 
-    ``new_name`` makes a name that is not yet taken from a word.
-    """
-
-    def __init__(self, opset: int, new_name: Callable[[str], str]):
+    def __init__(self, opset: int):
         self.opset = opset
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, NDArray[Any]] = {}  # by name; strings are objects
-        self._new_name = new_name
+        self._n_named: Counter[str] = Counter()  # by the word that names begin with
         self._known: dict[tuple[Any, ...], str] = {}  # names of constants by content
+
+    def _new_name(self, word: str) -> str:
+        self._n_named[word] += 1
+        return f"{word}_{self._n_named[word] - 1}"
 
     def add(self, operator: str, *inputs: str, out: str | None = None, **attributes: Any) -> str:
         """Add a node of one output, which may be given its name."""
@@ -108,7 +107,7 @@ def to_onnx(
     Parameters
     ----------
     model : ShareBoostClassifier, ShareBoostCV or a rival
-        Fitted; ``clf.at(t)`` for fewer features. For a pipeline see ``register_skl2onnx``.
+        Fitted; ``clf.at(t)`` for fewer features.
     path : str or path-like, optional
         Where to write the model; its folder must exist.
     overwrite : bool, default=False
@@ -145,12 +144,12 @@ def _exported(model: Any, opset: int) -> onnx.ModelProto:
     from .. import __version__
 
     plan = plan_of(model)
-    labels = label_values(plan.classes)
-    numbers: defaultdict[str, count[int]] = defaultdict(count)
-    nodes = Nodes(opset, lambda word: f"{word}_{next(numbers[word])}")
-    scores = add_scores(nodes, plan, "X")
-    add_label(nodes, scores, labels, "label")
-    nodes.cast(add_probabilities(nodes, scores, model._sigmoid_slope), np.float32, "probabilities")
+    labels = _label_values(plan.classes)
+    nodes = Nodes(opset)
+    scores = _add_scores(nodes, plan, "X")
+    best = nodes.add("ArgMax", scores, axis=1, keepdims=0)  # the first of equals
+    nodes.add("Gather", nodes.constant(labels, labels.dtype), best, out="label", axis=0)
+    nodes.cast(_add_probabilities(nodes, scores, model._sigmoid_slope), np.float32, "probabilities")
     nodes.cast(scores, np.float32, "scores")
     opsets = [helper.make_opsetid("", opset)]
     exported = helper.make_model(
@@ -182,8 +181,8 @@ def _graph(nodes: Nodes, n_inputs: int, labels: NDArray[Any]) -> onnx.GraphProto
     return helper.make_graph(nodes.nodes, "shareboost", inputs, outputs, constants)
 
 
-def add_scores(nodes: Nodes, plan: Plan, x: str) -> str:
-    """Add the scores in float64, (rows, k), of rows of float32 or float64 numbers."""
+def _add_scores(nodes: Nodes, plan: Plan, x: str) -> str:
+    """Add the scores in float64, (rows, k)."""
     terms = [scores for part in plan.parts for scores in part.add_scores(nodes, plan, x)]
     intercept = nodes.constant(plan.intercept, np.float64)
     if not terms:
@@ -193,7 +192,7 @@ def add_scores(nodes: Nodes, plan: Plan, x: str) -> str:
     return nodes.add("Sum", *terms, intercept)
 
 
-def add_probabilities(nodes: Nodes, scores: str, slope: float | None) -> str:
+def _add_probabilities(nodes: Nodes, scores: str, slope: float | None) -> str:
     """Add the softmax of the scores, or their sigmoids over the sum of them, in float64."""
     if slope is None:
         return nodes.add("Softmax", scores, axis=1)
@@ -205,13 +204,7 @@ def add_probabilities(nodes: Nodes, scores: str, slope: float | None) -> str:
     return nodes.add("Softmax", nodes.add("Sub", nodes.add("Min", s, zero), logarithm), axis=1)
 
 
-def add_label(nodes: Nodes, scores: str, labels: NDArray[Any], out: str) -> None:
-    """Add the label of the highest score, the first of equals, under a name."""
-    best = nodes.add("ArgMax", scores, axis=1, keepdims=0)
-    nodes.add("Gather", nodes.constant(labels, labels.dtype), best, out=out, axis=0)
-
-
-def label_values(classes: NDArray[Any]) -> NDArray[Any]:
+def _label_values(classes: NDArray[Any]) -> NDArray[Any]:
     """Return the class labels as ONNX can hold them: int64, or strings as objects."""
     values = classes.tolist()
     if all(isinstance(value, str) for value in values):

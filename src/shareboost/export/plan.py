@@ -46,8 +46,7 @@ def plan_of(model: Any) -> Plan:
     if not hasattr(type(model), "_sigmoid_slope"):  # which every Predictor has
         raise TypeError(
             f"model is a {type(model).__name__}: it takes a fitted classifier of shareboost, such "
-            "as ShareBoostClassifier. Of a pipeline, export the last step, or convert all of it by "
-            "skl2onnx after register_skl2onnx()."
+            "as ShareBoostClassifier. Of a pipeline, export the last step."
         )
     check_is_fitted(model)
     path = model.path_

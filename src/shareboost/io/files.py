@@ -16,8 +16,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = 
     """Write a file so that, whatever happens, it is there whole or as it was before.
 
     Its folder must exist. Only with ``overwrite`` is a file that is there already replaced; it
-    keeps its permissions. Raises TypeError or ValueError where ``path`` is no path, FileExistsError
-    for a file that may not be replaced, and OSError where none can be written.
+    keeps its permissions. Raises FileExistsError for a file that may not be replaced, and OSError
+    where none can be written.
     """
     with whole_file(path, overwrite) as file:
         file.write(content)
@@ -61,15 +61,11 @@ def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
 
 def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
     """Return the path of a file that ``write_whole`` may write, before work is done for it."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
-    shown = str(os.fspath(path))
-    if not shown or "\0" in shown:
-        raise ValueError(f"path={shown!r} is not valid: it takes the path of a file.")
-    folder = os.path.dirname(os.path.realpath(shown))
-    if not os.path.isdir(folder):
+    shown = os.fsdecode(path)
+    target = os.path.realpath(shown)
+    if not os.path.isdir(folder := os.path.dirname(target)):
         raise FileNotFoundError(errno.ENOENT, "There is no such folder", folder)
-    if os.path.isdir(shown):
+    if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, "Cannot write a file: this is a folder", shown)
     if not overwrite and os.path.lexists(shown):
         raise FileExistsError(

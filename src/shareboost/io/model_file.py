@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,6 @@ from .text import (
     LARGEST_FILE,
     ModelFormatError,
     array_to_plain,
-    check_size,
     from_bytes,
     to_bytes,
 )
@@ -121,23 +119,12 @@ def load_model(path: str | os.PathLike[str]) -> Predictor:
     OSError
         Where the file cannot be read.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
-            about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode):
-                raise ModelFormatError("it is no ordinary file")
-            check_size(about.st_size)
-            # Of a file that grows meanwhile, too much to be taken.
-            return model_of(file.read(LARGEST_FILE + 1))
+        with open(os.fspath(path), "rb") as file:
+            return model_of(file.read(LARGEST_FILE + 1))  # of a larger file too much to be taken
     except ModelFormatError as error:
         told = f"{os.fspath(path)!r} is no model that can be read: {error}."
         raise ModelFormatError(told) from None
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # for a writer to a pipe
 
 
 def file_schema() -> dict[str, Any]:
@@ -234,7 +221,8 @@ def _class(name: str) -> type[Any]:
 
 def model_of(content: bytes) -> Predictor:
     """Return the fitted classifier in the bytes of a file."""
-    check_size(len(content))
+    if len(content) > LARGEST_FILE:
+        raise ModelFormatError(f"a model file has at most {LARGEST_FILE:,} bytes, and it has more")
     fields = Fields(from_bytes(content), "", KEYS, (KIND,))
     is_rival = KIND in fields
     rivals = {name: name for name in RIVALS}

@@ -89,14 +89,6 @@ def from_bytes(content: bytes, format_: str = FORMAT) -> dict[str, Any]:
     return document
 
 
-def check_size(n_bytes: int) -> None:
-    """Raise where a model file is too large."""
-    if n_bytes > LARGEST_FILE:
-        raise ModelFormatError(
-            f"the file has {n_bytes:,} bytes: a model file has at most {LARGEST_FILE:,}"
-        )
-
-
 def array_to_plain(array: ArrayLike, dtype: np.dtype[Any]) -> dict[str, Any]:
     """Return an array as a file holds it, in one of the types above."""
     exact = np.ascontiguousarray(array, dtype=dtype)

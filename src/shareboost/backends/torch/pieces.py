@@ -67,7 +67,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         def write(some: slice) -> None:
             out[some] = self.coordinates_.of(X[some])
 
-        self.backend.memory.chunks(len(X), 24 * X.shape[1], write, "the coordinates of rows")
+        self.backend.memory.chunks(len(X), 24 * X.shape[1], write)
         return out
 
     def _radii_and_scales(
@@ -103,8 +103,7 @@ class DevicePieces(SumsOnDevice, Pieces):
             pieces = ((np.unique(r, return_index=True), scale) for r, scale in both)
             return [(distinct, scale[places]) for (distinct, places), scale in pieces]
 
-        what = "the distances from a centre"
-        return chain.from_iterable(self.backend.memory.chunks(len(centres), 120 * n, around, what))
+        return chain.from_iterable(self.backend.memory.chunks(len(centres), 120 * n, around))
 
     def parts(self, n_classes: int) -> list[slice]:
         return self._of_whole_centres(n_classes, PART_BYTES)
@@ -115,8 +114,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         n, n_centres = len(X), len(self.centres_)
         if not self.backend.memory.fits(int(9 * LARGEST_SHARE * n * n_centres)):
             return DevicePoints(points, None, X)
-        task, what = partial(self._tiles, points), "the shells of a centre"
-        parts = self.backend.memory.chunks(n_centres, 64 * n, task, what)
+        parts = self.backend.memory.chunks(n_centres, 64 * n, partial(self._tiles, points))
         tiles, depths, counts = zip(*parts, strict=True)
         joined = Tiles(torch.cat(tiles), torch.cat(depths), np.concatenate(counts))
         return DevicePoints(points, joined, X)
@@ -158,8 +156,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         each = inside * 8 * (2 + width + height) + 24 * width * height * n_pieces // len(centres)
         if data.tiles is None:
             each += 64 * len(data.points)
-        what = "the shells of a centre"
-        return torch.cat(self.backend.memory.chunks(len(centres), each, of_some, what))
+        return torch.cat(self.backend.memory.chunks(len(centres), each, of_some))
 
     def _inside(self, stats: Tensor, part: slice, k: int, squares: bool = False) -> Tensor:
         """Return the sums over the rows inside each piece, (k, columns of the part).
