@@ -70,7 +70,7 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
             return {"array": array_to_plain(value, value.dtype)}
         try:
             return {"labels": labels_to_plain(value, name)}
-        except (TypeError, ValueError):
+        except TypeError:
             raise _NotPlainError from None
     kind = type(value)
     if isinstance(value, Pool):

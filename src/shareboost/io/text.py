@@ -75,7 +75,7 @@ def from_bytes(content: bytes, format_: str = FORMAT) -> dict[str, Any]:
     text, arrays = _without_arrays(content)
     document = _parsed(text, arrays)
     if not isinstance(document, dict) or document.pop("format", None) != format_:
-        raise ModelFormatError(f'the file has no "format": "{format_}": it is no model')
+        raise ModelFormatError(f'the file has no "format": "{format_}": it is something else')
     version = document.pop("version", None)
     if type(version) is not int or version < 1:
         raise ModelFormatError(f"version is {shown(version)}: it takes an integer of at least 1")
