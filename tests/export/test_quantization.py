@@ -39,7 +39,7 @@ def test_frames_and_sparse_rows_are_measured_too(digits):
 
 
 def test_labels_of_another_shape_are_refused(fitted_model, digits):
-    with pytest.raises(ValueError, match="y has the shape"):
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         quantization_loss(fitted_model("columns"), digits[0], digits[1][:5])
     with pytest.raises(ValueError, match="weights='int4'"):
         quantization_loss(fitted_model("columns"), digits[0], digits[1], weights="int4")

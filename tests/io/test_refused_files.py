@@ -128,7 +128,6 @@ CHANGES = [
     (LEVELS, "inputs.levels", [None, ["b"], *PAIRS], "null or a pair of texts"),
     (LEVELS, "inputs.levels", [None, ["b", 1], *PAIRS], "it takes text"),
     (LEVELS, "inputs.levels", [None, ["b", "t"], *PAIRS], "takes column=level"),
-    (LEVELS, "inputs.names", [*"ac", *(f"c={t}" for t in "uvwxyz")], "one of numbers too"),
     (LEVELS, "inputs.names", None, "an item for each of inputs.names"),
     (COLUMNS, "classes.values", ["no", "perhaps", "perhaps"], "no two alike"),
     (COLUMNS, "classes.values", ["yes", "perhaps", "no"], "in rising order"),
@@ -411,7 +410,10 @@ def test_limits_of_the_text_are_the_documented_ones():
     ):
         with pytest.raises(ModelFormatError, match=message):
             model_of(content)
-    for n_bytes, message in ((64 << 20, "beside its arrays"), ((64 << 20) + 1, "at most 67,108,864")):
+    for n_bytes, message in (
+        (64 << 20, "beside its arrays"),
+        ((64 << 20) + 1, "at most 67,108,864"),
+    ):
         with pytest.raises(ModelFormatError, match=message):
             model_of(b"\0" * n_bytes)
     for version in (0, -1, True, 1.0, None):
@@ -427,14 +429,6 @@ def test_keys_that_could_be_made_to_hash_alike_are_refused(whole):
         document["parameters"] |= {"costs": {"dict": [[key, 1.0]]}}
         whole.write_bytes(file_of(document))
         refused(whole, "no text and no number")
-
-
-def test_a_text_that_two_columns_stand_for_is_refused():
-    document = json.loads(json.dumps(documents()[LEVELS]))
-    document["inputs"]["levels"][3] = document["inputs"]["levels"][2]
-    document["inputs"]["names"][3] = document["inputs"]["names"][2]
-    with pytest.raises(ModelFormatError, match="a pair that comes twice"):
-        model_of(file_of(document))
 
 
 def test_unions_inside_unions_end_somewhere():

@@ -111,13 +111,7 @@ def _range(
                 "will be."
             )
         return (np.full(plan.n_inputs, np.nan),) * 2
-    try:
-        low, high = (
-            np.broadcast_to(np.asarray(side, dtype=np.float64), plan.n_inputs)
-            for side in input_range
-        )
-    except (TypeError, ValueError):
-        low, high = np.ones(1), np.zeros(1)
+    low, high = (np.broadcast_to(np.asarray(side, float), plan.n_inputs) for side in input_range)
     if not (np.all(np.isfinite(low) & np.isfinite(high)) and np.all(low <= high)):
         raise ValueError(
             f"input_range={input_range!r} is not valid for to_c: it takes (low, high), finite "

@@ -17,7 +17,7 @@ import numpy as np
 from ..path import Path, PathOfOne
 from ..pools.base import Pool
 from .fields import Fields
-from .files import check_target, remove_leftovers, whole_file, write_whole
+from .files import check_target, whole_file, write_whole
 from .paths import digests_from_plain, path_from_plain, path_to_plain
 from .text import (
     FLOATS,
@@ -48,7 +48,6 @@ class Checkpoint:
         self._file = os.path.realpath(check_target(path, overwrite=True))
         self._run = identity
         self._saved = self._read()
-        remove_leftovers(self._file)
         with suppress(InterruptedError), whole_file(self._file, overwrite=True):
             raise InterruptedError  # only to see, before any round, that a file can be written
 

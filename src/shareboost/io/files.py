@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import threading
 from collections.abc import Iterator
@@ -74,25 +73,3 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
     if os.path.exists(shown) and not os.path.isfile(shown):
         raise OSError(errno.EINVAL, "Cannot write a file: this is no ordinary file", shown)
     return shown
-
-
-def remove_leftovers(path: str) -> None:
-    """Remove what threads that are gone left as they wrote to this path."""
-    folder, name = os.path.split(os.path.realpath(path))
-    ours = re.compile(re.escape(name) + r"\.(\d+)\.tmp")
-    for entry in os.listdir(folder):
-        if (match := ours.fullmatch(entry)) and not _is_alive(int(match[1])):
-            with suppress(OSError):
-                os.unlink(os.path.join(folder, entry))
-
-
-def _is_alive(thread: int) -> bool:
-    """Return whether a thread of this machine has that number; yes where nobody can tell."""
-    if os.name != "nt":
-        try:
-            os.kill(thread, 0)
-        except (ProcessLookupError, OverflowError):
-            return False
-        except PermissionError:  # another user's
-            pass
-    return True

@@ -319,9 +319,4 @@ def _inputs(value: Any) -> tuple[int, list[str] | None, Levels | None]:
     named = list(zip(names, levels, strict=True))
     if any(pair is not None and name != level_name(*pair) for name, pair in named):
         raise ModelFormatError("inputs.names takes column=level for an item of inputs.levels")
-    pairs = [pair for pair in levels if pair is not None]
-    if len(set(pairs)) < len(pairs):
-        raise ModelFormatError("inputs.levels has a pair that comes twice")
-    if {name for name, pair in named if pair is None} & {column for column, _ in pairs}:
-        raise ModelFormatError("inputs.levels has a column of text that is one of numbers too")
     return number, names, levels

@@ -11,6 +11,7 @@ from hypothesis import given
 
 from shareboost.io.checkpoint import Checkpoint
 
+
 @pytest.mark.parametrize("content", [b"", b"share", b"x,y\n1,2\n", b"PK\x03\x04" * 100])
 def test_a_file_of_something_else_is_refused(path, content):
     path.write_bytes(content)

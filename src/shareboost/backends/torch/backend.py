@@ -79,8 +79,6 @@ class TorchBackend(Backend):
         """Return rows of X as a tensor of the device; SciPy's sparse ones as compressed rows."""
         if isinstance(X, Tensor):
             return X
-        if X.dtype.kind == "f" and X.dtype.itemsize > 8:
-            X = X.astype(np.float64)  # the widest that a device has
         if not sp.issparse(X):
             return readable(self._shared(X))
         X = X.tocsr()
