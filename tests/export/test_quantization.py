@@ -22,12 +22,6 @@ def test_quantised_weights_keep_the_accuracy_of_every_pool(name, fitted_model, d
     assert coarse.loss < 0.01
 
 
-def test_the_header_states_the_loss(fitted_model, digits):
-    X, y = digits[0][500:], digits[1][500:]
-    header = to_c(fitted_model("columns"), weights="int8", data=(X, y))
-    assert str(quantization_loss(fitted_model("columns"), X, y)) in header
-
-
 def test_frames_and_sparse_rows_are_measured_too(digits):
     pandas = pytest.importorskip("pandas")
     X, y = digits[0][:600], digits[1][:600]

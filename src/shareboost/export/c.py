@@ -36,7 +36,6 @@ def to_c(
     early_exit: bool = False,
     input_type: str = "float32",
     input_range: Any = None,
-    data: tuple[Any, Any] | None = None,
     lanes: int = LANES,
     overwrite: bool = False,
 ) -> str:
@@ -65,8 +64,6 @@ def to_c(
     input_range : (low, high), optional
         The least and the most that inputs can be, numbers or arrays of one for each column.
         Early exit needs it for columns and products; bytes are from 0 to 255 anyway.
-    data : (X, y), optional
-        Held-out rows: the header states how quantised weights do on them.
     lanes : int, default=112
         Templates whose responses are computed side by side, at most. With early exit, fewer
         leave out more multiply-adds, but take more steps for each: on x86 so many are fastest.
@@ -77,7 +74,7 @@ def to_c(
     layout = layout_of(plan, form)
     if early_exit:
         layout = with_bounds(layout, *_range(plan, input_type, input_range))
-    text = _header(layout, _notes(model, plan, form, data))
+    text = _header(layout, _notes(model, plan, form))
     if path is not None:
         write_whole(path, text.encode("ascii"), overwrite)
     return text
@@ -120,7 +117,7 @@ def _range(
     return low, high
 
 
-def _notes(model: Any, plan: Plan, form: Form, data: tuple[Any, Any] | None) -> list[str]:
+def _notes(model: Any, plan: Plan, form: Form) -> list[str]:
     """Return what the header tells of its model, line by line."""
     notes = [
         "",
@@ -131,8 +128,6 @@ def _notes(model: Any, plan: Plan, form: Form, data: tuple[Any, Any] | None) -> 
     if columns and len(columns) < plan.n_inputs:
         notes.append("Columns that are read one by one:")
         notes += [f"  x[{column}] {plan.input_names[column]}" for column in columns]
-    if data is not None:
-        notes.append(str(quantization_loss(model, *data, weights=form.weights)))
     return notes
 
 
