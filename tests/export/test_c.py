@@ -215,8 +215,6 @@ def test_arguments_that_are_not_valid_are_named(fitted_model):
         to_c(fitted_model("columns"), weights="int4")
     with pytest.raises(ValueError, match="input_type='float64'"):
         to_c(fitted_model("columns"), input_type="float64")
-    with pytest.raises(ValueError, match="early_exit='no'"):
-        to_c(fitted_model("columns"), early_exit="no")
     with pytest.raises(ValueError, match="lanes=0"):
         to_c(fitted_model("columns"), lanes=0)
     with pytest.raises(ValueError, match="needs input_range"):

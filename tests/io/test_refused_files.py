@@ -169,7 +169,6 @@ CHANGES = [
     (COLUMNS, "path.shaped_by", {"pool": 7}, "path.shaped_by is 7"),
     (COLUMNS, "training.rows", -1, "an integer from 0"),
     (COLUMNS, "training.not_converged", [0.5], "the numbers of rounds"),
-    (COLUMNS, "written_by", 7, "written_by is 7: it takes text"),
     (COLUMNS, "groups", {"dtype": "<i8", "values": [2, 1]}, "groups takes"),
     (GROUPS, "features.sizes", array([1, 1, 1], INTEGERS), "do not fit"),
     (GROUPS, "features.sizes", array([0, 4, 2], INTEGERS), "sizes takes integers from 1"),

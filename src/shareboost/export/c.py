@@ -72,7 +72,7 @@ def to_c(
     """
     plan, form = plan_of(model), _form(name, weights, input_type, early_exit, lanes)
     layout = layout_of(plan, form)
-    if early_exit:
+    if early_exit and layout.steps:
         layout = with_bounds(layout, *_range(plan, input_type, input_range))
     text = _header(layout, _notes(model, plan, form))
     if path is not None:
@@ -87,11 +87,9 @@ def _form(name: Any, weights: Any, input_type: Any, early_exit: Any, lanes: Any)
             f"name={name!r} is not valid for to_c: it takes a letter, then letters, digits and "
             "single underscores."
         )
-    if not isinstance(early_exit, (bool, np.bool_)):
-        raise ValueError(f"early_exit={early_exit!r} is not valid for to_c: it takes a boolean.")
     one_of("weights", weights, LARGEST_CODE, "to_c")
     one_of("input_type", input_type, INPUT_TYPES, "to_c")
-    return Form(name, weights, input_type, bool(early_exit), at_least("lanes", lanes, 1, "to_c"))
+    return Form(name, weights, input_type, early_exit, at_least("lanes", lanes, 1, "to_c"))
 
 
 def _range(
@@ -180,10 +178,7 @@ def _header(layout: Layout, notes: list[str]) -> str:
 
 
 def _early_exit(steps: list[Step], filled: Callable[[Step, str], str], calls: list[str]) -> str:
-    """Return the function that predicts; the calls add all features of each step.
-
-    ``filled`` fills a step's words into a text.
-    """
+    """Return the function that predicts; ``calls`` has the call of each step's function."""
     early, pruning = fragments(EARLY_EXIT), fragments(PRUNING)
     searched = [step for step in steps if step.part.searched]
     declared = [early["declared_of_search" if searched else "declared"]]

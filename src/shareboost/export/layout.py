@@ -37,10 +37,7 @@ class Layout:
 
     @property
     def checked_every(self) -> int:
-        """Features between two checks of early exit, where all values have bounds.
-
-        Their table takes about twice the weights, or more for four checks at least.
-        """
+        """Features between two checks of early exit: a table of about twice the weights."""
         return max(1, min(self.intercept.size // 2, sum(step.n for step in self.steps) // 4))
 
     @property
@@ -92,8 +89,6 @@ def layout_of(plan: Plan, form: Form) -> Layout:
 
 def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
     """Return the layout with the tables of early exit; inputs are between low and high."""
-    if not layout.steps:
-        return layout
     if layout.searched:
         rounding = ROUNDING * (layout.starts[-1] + 1)
         bounds = {

@@ -92,7 +92,6 @@ class Checkpoint:
             first, _, rest = content.partition(b"\n")
             if first + b"\n" != first_line(FORMAT, zlib.crc32(rest)):
                 raise ModelFormatError("its first line was changed")
-            fields.text("written_by")
             run = digests_from_plain(fields["run"], "run")
         except ModelFormatError as error:
             raise self._unreadable(error) from None

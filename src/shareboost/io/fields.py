@@ -78,10 +78,6 @@ class Fields(dict[str, Any]):
             raise self.bad(key, f"a finite number{least}")
         return float(value)
 
-    def text(self, key: str) -> str:
-        """Return a text."""
-        return checked_text(self[key], self.named(key))
-
     def texts(self, key: str) -> list[str]:
         """Return a list of texts."""
         return [checked_text(item, f"an item of {self.named(key)}") for item in self.list(key)]

@@ -24,10 +24,9 @@ def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = 
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[BinaryIO]:
-    """Open a file to write piece by piece, which is there once all is written, or not at all.
+    """Open a file to write piece by piece, as ``write_whole`` does.
 
-    It takes and raises what ``write_whole`` does. Where the code inside raises, what was there
-    stays. After it the file is on disk, also if the machine stops.
+    Where the code inside raises, what was there stays. After it the file is on disk.
     """
     shown = check_target(path, overwrite)
     # A link is followed, so that its target is replaced, and not the link.

@@ -142,10 +142,6 @@ def file_schema() -> dict[str, Any]:
 def content_of(model: Any, whole_path: bool) -> bytes:
     """Return the file of a fitted classifier."""
     content = to_bytes(_document(model, whole_path))
-    if len(content) > LARGEST_FILE:
-        shorter = "set whole_path=False, or " if whole_path else ""
-        told = f"The file would have {len(content):,} bytes, and a model file has at most"
-        raise ValueError(f"{told} {LARGEST_FILE:,}: {shorter}save at(t) of fewer features.")
     try:
         model_of(content)  # so that no file is written that could not be read
     except ModelFormatError as error:
@@ -222,7 +218,10 @@ def _class(name: str) -> type[Any]:
 def model_of(content: bytes) -> Predictor:
     """Return the fitted classifier in the bytes of a file."""
     if len(content) > LARGEST_FILE:
-        raise ModelFormatError(f"a model file has at most {LARGEST_FILE:,} bytes, and it has more")
+        raise ModelFormatError(
+            f"a model file has at most {LARGEST_FILE:,} bytes, and it has more: whole_path=False, "
+            "or at(t) of fewer features, makes it smaller"
+        )
     fields = Fields(from_bytes(content), "", KEYS, (KIND,))
     is_rival = KIND in fields
     rivals = {name: name for name in RIVALS}
@@ -241,8 +240,6 @@ def model_of(content: bytes) -> Predictor:
 
 def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
     """Return all fitted attributes."""
-    fields.text("written_by")
-    fields.texts("left_out")
     n_inputs, names, levels = _inputs(fields["inputs"])
     classes = labels_from_plain(fields["classes"], "classes", least=2)
     groups = fields.optional("groups", lambda key: labels_from_plain(fields[key], key, least=1))
@@ -316,7 +313,7 @@ def _inputs(value: Any) -> tuple[int, list[str] | None, Levels | None]:
         levels.append((texts[0], texts[1]) if texts else None)
     if names is None or len(levels) != len(names):
         raise ModelFormatError("inputs.levels takes an item for each of inputs.names")
-    named = list(zip(names, levels, strict=True))
-    if any(pair is not None and name != level_name(*pair) for name, pair in named):
+    both = zip(names, levels, strict=True)
+    if any(pair is not None and name != level_name(*pair) for name, pair in both):
         raise ModelFormatError("inputs.names takes column=level for an item of inputs.levels")
     return number, names, levels

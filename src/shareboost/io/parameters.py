@@ -76,6 +76,8 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
             told = f"{name} is a {kind.__name__}, a pool that is not shareboost's"
             raise TypeError(f"{told}: a model file takes {', '.join(POOLS)} alone.")
         arguments, left = parameters_to_plain(value.get_params(deep=False), f"{name}.")
+        if _names(kind)[1] - arguments.keys():  # which the pool cannot do without
+            raise _NotPlainError
         left_out += left
         return {"pool": kind.__name__, "parameters": arguments}
     if kind in PENALTIES.values():

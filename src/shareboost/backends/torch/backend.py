@@ -164,10 +164,7 @@ class TorchBackend(Backend):
         return Gram(rounding, InverseFactor(none, none, []))
 
     def asarray(self, values: Any, dtype: Any = None) -> Tensor:
-        """Return NumPy's values in memory of torch's own.
-
-        How that begins in memory changes the last bits of products on a processor.
-        """
+        """Return NumPy's values in memory of torch's own, as its start decides products' bits."""
         if isinstance(values, Tensor):
             return values
         shared = self._shared(np.asarray(values, dtype=dtype))

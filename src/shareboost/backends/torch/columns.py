@@ -84,7 +84,7 @@ class DeviceColumns(SumsOnDevice, Columns):
         return rows.T.contiguous() if self.sparse_ else rows
 
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
-        scale = self._learned("scale_")
+        scale = self.held("scale_")
         if self.sparse_:
             data = data.of(part)
             values = data.entries.values()
@@ -95,7 +95,7 @@ class DeviceColumns(SumsOnDevice, Columns):
             return torch.vstack([data.times(rows, v) for v in (values, values**2)])
         if not squares:
             return summed(self.backend, rows, data, lambda some: some.to(rows.dtype))
-        pivot = self._learned("pivot_")
+        pivot = self.held("pivot_")
 
         def scaled(some: Tensor, power: int) -> Tensor:
             return ((some.double() - pivot) / scale).to(rows.dtype).pow_(power)

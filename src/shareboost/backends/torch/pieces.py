@@ -124,7 +124,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         sizes = np.diff(self.starts_)
         of_shell = LARGEST_SHARE * len(points) * len(sizes) / self.n_atoms_
         height = np.clip(2 ** np.ceil(np.log2(of_shell / TILES_A_SHELL)), LEAST_ROWS, MOST_ROWS)
-        distances = squared_distances(points[:-1, :-1], self._learned("centres_")[centres])
+        distances = squared_distances(points[:-1, :-1], self.held("centres_")[centres])
         n_radii = self.backend.asarray(sizes[centres])
         radii = self.held("radii", lambda: padded(self.squared_radii_, sizes, np.inf))
         return tiled(distances, radii[centres], n_radii, int(height))
@@ -164,8 +164,8 @@ class DevicePieces(SumsOnDevice, Pieces):
         A row's depth in a piece is that in its shell plus the difference of their radii.
         """
         power, times = self._power(squares), 1 + squares
-        scale = self._learned("piece_scale_")[part]
-        radii = self._learned("squared_radii_")[part].double()
+        scale = self.held("piece_scale_")[part]
+        radii = self.held("squared_radii_")[part].double()
         units = stats.new_ones(stats.shape[2])
         if self.form != "smooth":
             units[:-1] = self.coordinates_.unit

@@ -121,7 +121,7 @@ class DeviceStumps(SumsOnDevice, Stumps):
         return torch.vstack([bins, total]) if self.stored_ else bins
 
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-        mostly, scale = self._learned("mostly_one_")[part], self._learned("scale_")[part]
+        mostly, scale = self.held("mostly_one_")[part], self.held("scale_")[part]
         first = int(self._bin_edges(*self._columns_of(part))[1])
         total = stats[:first].sum(dim=0)[:, None]  # as of any column
         sums = (self._below(stats, part) - torch.where(mostly, total, 0.0)) / scale

@@ -84,7 +84,7 @@ class DeviceTemplates(SumsOnDevice, Templates):
     def _coded(self, X: Tensor, part: slice) -> Tensor:
         """Return the codes of some images for a part, (atoms of the part, n)."""
         values = self._part_values(as_images(X, slice(None), self.image_shape_, self.unit_), part)
-        low, step = self._learned("low_")[part], self._learned("step_")[part]
+        low, step = self.held("low_")[part], self.held("step_")[part]
         codes = (values - low).div_(step).add_(0.5).clamp_(0.0, 255.0)
         return codes.floor_().sub_(MIDDLE).to(torch.int8).T
 
