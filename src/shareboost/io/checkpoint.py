@@ -100,8 +100,7 @@ class Checkpoint:
         return fields
 
     def _unreadable(self, error: ModelFormatError) -> ValueError:
-        told = f"{self.name} cannot be read: {error}. Give another path, or delete the file."
-        return ValueError(told)
+        return ValueError(f"{self.name} cannot be read: {error}. Give another path, or delete it.")
 
     def _check_run(self, run: dict[str, str]) -> None:
         """Raise where a file's run is another, and name what differs."""

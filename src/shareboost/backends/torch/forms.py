@@ -41,6 +41,8 @@ class OnDevice:
             self._held[name] = self.backend.asarray(make() if make else getattr(self, name))
         return self._held[name]
 
+    _learned = held  # as pools call it
+
 
 class SumsOnDevice(OnDevice):
     """A form with sums of its own; a block is the rows of X, or has them as its ``source``."""
