@@ -31,7 +31,7 @@ def test_a_file_is_written_whole_or_not_at_all(export, fitted_model, tmp_path):
         export(clf, tmp_path / "nowhere" / "model")
     with pytest.raises(IsADirectoryError):
         export(clf, tmp_path, overwrite=True)
-    with pytest.raises(TypeError, match="path=3"):
+    with pytest.raises(TypeError, match="PathLike object, not int"):
         export(clf, 3)
     assert [file.name for file in tmp_path.iterdir()] == ["model"]
 

@@ -39,7 +39,7 @@ def test_flash_is_that_of_the_object_for_few_classes(k, pool, weights, digits, t
     X, y = digits
     clf = ShareBoostClassifier(15, pool=pool, alpha=1e-3).fit(X[y < k], y[y < k])
     report = cost_report(clf, weights=weights)
-    for place in np.unique([0, 1, 3, len(report) - 1]):
+    for place in np.unique([0, 1, 3, report.n_features.size - 1]):
         header = to_c(clf.at(int(report.n_features[place])), weights=weights)
         assert_near_size(report.flash[place], flash_of(header, tmp_path))
 
@@ -89,7 +89,6 @@ def test_a_report_is_a_frame_and_a_table(fitted_model):
     frame = report.to_frame()
     assert frame.index.tolist() == list(range(13))
     np.testing.assert_array_equal(frame["flash"], report.flash)
-    assert "12 features" in repr(report)
     assert str(report).count("\n") == 12
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shareboost import ShareBoostClassifier
 from shareboost.export import to_c
-from shareboost.export.layout import layout_of, most_added
+from shareboost.export.layout import layout_of
 from shareboost.export.plan import plan_of
 from shareboost.export.primitives.base import Form
 from shareboost.pools import Columns, Products, Stumps, Templates
@@ -48,6 +48,11 @@ def test_bytes_need_no_range(fitted_model, digits, tmp_path):
     np.testing.assert_array_equal(early.predict(digits[0]), clf.predict(digits[0]))
 
 
+def pairs(weights):
+    """The weights of each class less those of each other, [column, p, q] for q less p."""
+    return weights[:, None, :] - weights[:, :, None]
+
+
 @every_form
 def test_no_feature_adds_more_than_its_bound(name, fitted_model, digits):
     layout = layout_of(plan_of(fitted_model(name)), Form("shareboost", "float32", "float32"))
@@ -56,7 +61,7 @@ def test_no_feature_adds_more_than_its_bound(name, fitted_model, digits):
         if step.part.searched:
             continue
         weights = step.decoded.reshape(step.n, len(step.weights) // step.n, -1)
-        bounds = most_added(step, step.decoded, low, high)
+        bounds = step.part.most_added(step, pairs(step.decoded), low, high)
         found = step.part.values(step, digits[0]).reshape(len(digits[0]), step.n, -1)
         added = np.einsum("inw,nwk->ink", found, weights)
         most = (added[:, :, None, :] - added[:, :, :, None]).max(axis=0)
@@ -74,7 +79,7 @@ def test_the_bounds_of_features_are_the_most_they_add_in_the_range(pool):
     sides = [sorted({a, b, float(np.clip(0.0, a, b))}) for a, b in zip(low, high, strict=True)]
     added = step.part.values(step, np.array(list(product(*sides))))[:, :, None] * step.decoded
     most = (added[:, :, None, :] - added[:, :, :, None]).max(axis=0)
-    found = most_added(step, step.decoded, low, high)
+    found = step.part.most_added(step, pairs(step.decoded), low, high)
     np.testing.assert_allclose(found, most, rtol=1e-6, atol=1e-9)
 
 
@@ -86,7 +91,7 @@ def test_the_bound_of_a_ball_is_reached_and_not_passed(seed, radius):
     slope, level = rng.normal(size=(2, 3)), rng.normal(size=2)
     clf = FakeBall(radius)
     more = np.concatenate([slope, level[:, None]], axis=1).T
-    bounds = most_added(clf, more, None, None)
+    bounds = clf.part.most_added(clf, pairs(more), None, None)
     for p, q in ((0, 1), (1, 0)):
         way = slope[q] - slope[p]
         t = np.linspace(0.0, radius, 20_001)[:, None]

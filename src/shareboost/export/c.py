@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from ..arrays import dense, ranges
 from ..inputs import on_host
@@ -35,7 +36,6 @@ def to_c(
     early_exit: bool = False,
     input_type: str = "float32",
     input_range: Any = None,
-    data: tuple[Any, Any] | None = None,
     lanes: int = LANES,
     overwrite: bool = False,
 ) -> str:
@@ -64,8 +64,6 @@ def to_c(
     input_range : (low, high), optional
         The least and the most that inputs can be, numbers or arrays of one for each column.
         Early exit needs it for columns and products; bytes are from 0 to 255 anyway.
-    data : (X, y), optional
-        Held-out rows: the header states how quantised weights do on them.
     lanes : int, default=112
         Templates whose responses are computed side by side, at most. With early exit, fewer
         leave out more multiply-adds, but take more steps for each: on x86 so many are fastest.
@@ -74,9 +72,9 @@ def to_c(
     """
     plan, form = plan_of(model), _form(name, weights, input_type, early_exit, lanes)
     layout = layout_of(plan, form)
-    if early_exit:
+    if early_exit and layout.steps:
         layout = with_bounds(layout, *_range(plan, input_type, input_range))
-    text = _header(layout, _notes(model, plan, form, data))
+    text = _header(layout, _notes(model, plan, form))
     if path is not None:
         write_whole(path, text.encode("ascii"), overwrite)
     return text
@@ -89,11 +87,9 @@ def _form(name: Any, weights: Any, input_type: Any, early_exit: Any, lanes: Any)
             f"name={name!r} is not valid for to_c: it takes a letter, then letters, digits and "
             "single underscores."
         )
-    if not isinstance(early_exit, (bool, np.bool_)):
-        raise ValueError(f"early_exit={early_exit!r} is not valid for to_c: it takes a boolean.")
     one_of("weights", weights, LARGEST_CODE, "to_c")
     one_of("input_type", input_type, INPUT_TYPES, "to_c")
-    return Form(name, weights, input_type, bool(early_exit), at_least("lanes", lanes, 1, "to_c"))
+    return Form(name, weights, input_type, early_exit, at_least("lanes", lanes, 1, "to_c"))
 
 
 def _range(
@@ -110,13 +106,7 @@ def _range(
                 "will be."
             )
         return (np.full(plan.n_inputs, np.nan),) * 2
-    try:
-        low, high = (
-            np.broadcast_to(np.asarray(side, dtype=np.float64), plan.n_inputs)
-            for side in input_range
-        )
-    except (TypeError, ValueError):
-        low, high = np.ones(1), np.zeros(1)
+    low, high = (np.broadcast_to(np.asarray(side, float), plan.n_inputs) for side in input_range)
     if not (np.all(np.isfinite(low) & np.isfinite(high)) and np.all(low <= high)):
         raise ValueError(
             f"input_range={input_range!r} is not valid for to_c: it takes (low, high), finite "
@@ -125,7 +115,7 @@ def _range(
     return low, high
 
 
-def _notes(model: Any, plan: Plan, form: Form, data: tuple[Any, Any] | None) -> list[str]:
+def _notes(model: Any, plan: Plan, form: Form) -> list[str]:
     """Return what the header tells of its model, line by line."""
     notes = [
         "",
@@ -136,12 +126,6 @@ def _notes(model: Any, plan: Plan, form: Form, data: tuple[Any, Any] | None) -> 
     if columns and len(columns) < plan.n_inputs:
         notes.append("Columns that are read one by one:")
         notes += [f"  x[{column}] {plan.input_names[column]}" for column in columns]
-    if data is not None:
-        if not isinstance(data, (tuple, list)) or len(data) != 2:
-            raise ValueError(
-                f"data is a {type(data).__name__}: it takes (X, y), held-out rows and their labels."
-            )
-        notes.append(str(quantization_loss(model, *data, weights=form.weights)))
     return notes
 
 
@@ -194,10 +178,7 @@ def _header(layout: Layout, notes: list[str]) -> str:
 
 
 def _early_exit(steps: list[Step], filled: Callable[[Step, str], str], calls: list[str]) -> str:
-    """Return the function that predicts; the calls add all features of each step.
-
-    ``filled`` fills a step's words into a text.
-    """
+    """Return the function that predicts; ``calls`` has the call of each step's function."""
     early, pruning = fragments(EARLY_EXIT), fragments(PRUNING)
     searched = [step for step in steps if step.part.searched]
     declared = [early["declared_of_search" if searched else "declared"]]
@@ -255,10 +236,9 @@ def quantization_loss(model: Any, X: Any, y: Any, weights: str = "int8") -> Quan
     """
     one_of("weights", weights, LARGEST_CODE, "quantization_loss")
     layout = layout_of(plan_of(model), Form("shareboost", weights, "float32"))
-    predicted, y = on_host(model.predict(X)), np.asarray(on_host(y))
+    predicted, y = on_host(model.predict(X)), column_or_1d(on_host(y))
+    check_consistent_length(predicted, y)
     n = len(predicted)
-    if y.shape != (n,):
-        raise ValueError(f"y has the shape {y.shape}: it takes a label for each of {n} rows.")
     X = X.tocsr() if hasattr(X, "tocsr") else X
     chunks = [np.asarray(dense(X[rows])) for rows in ranges(n, CHUNK_ROWS)]
     best = [layout.scores(rows).argmax(axis=1) for rows in chunks]

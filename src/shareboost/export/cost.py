@@ -48,19 +48,9 @@ class CostReport:
     ram: NDArray[np.int64]
     weights: str
 
-    def __len__(self) -> int:
-        return len(self.n_features)
-
     def __repr__(self) -> str:
-        return (
-            f"<CostReport of {self.n_features[-1]} features, weights {self.weights}: "
-            f"{self.multiply_adds[-1]:,} multiply-adds, {self.flash[-1]:,} bytes of flash, "
-            f"{self.ram[-1]:,} of RAM>"
-        )
-
-    def __str__(self) -> str:
         """Return a table of up to a dozen rows."""
-        shown = np.unique(np.linspace(0, len(self) - 1, 12).round().astype(int))
+        shown = np.unique(np.linspace(0, self.n_features.size - 1, 12).round().astype(int))
         lines = [f"{'features':>8} {'multiply-adds':>14} {'flash':>10} {'RAM':>8}"]
         lines += [
             f"{self.n_features[i]:>8} {self.multiply_adds[i]:>14,} {self.flash[i]:>10,} "

@@ -37,10 +37,7 @@ class Layout:
 
     @property
     def checked_every(self) -> int:
-        """Features between two checks of early exit, where all values have bounds.
-
-        Their table takes about twice the weights, or more for four checks at least.
-        """
+        """Features between two checks of early exit: a table of about twice the weights."""
         return max(1, min(self.intercept.size // 2, sum(step.n for step in self.steps) // 4))
 
     @property
@@ -92,8 +89,6 @@ def layout_of(plan: Plan, form: Form) -> Layout:
 
 def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
     """Return the layout with the tables of early exit; inputs are between low and high."""
-    if not layout.steps:
-        return layout
     if layout.searched:
         rounding = ROUNDING * (layout.starts[-1] + 1)
         bounds = {
@@ -107,12 +102,6 @@ def with_bounds(layout: Layout, low: Any, high: Any) -> Layout:
     return replace(layout, bounds=bounds)
 
 
-def most_added(step: Step, weights: NDArray[np.float64], low: Any, high: Any) -> Pairs:
-    """Return ``Primitive.most_added`` for weights of the step's columns, (columns, k)."""
-    more = weights[:, None, :] - weights[:, :, None]  # (columns, p, q)
-    return step.part.most_added(step, more, low, high)
-
-
 def _rest_table(layout: Layout, low: Any, high: Any) -> NDArray[np.float32]:
     """Return what is left after each check but the last, (checks * k, k), for q less p."""
     k, every = layout.intercept.size, layout.checked_every
@@ -123,7 +112,9 @@ def _rest_table(layout: Layout, low: Any, high: Any) -> NDArray[np.float32]:
         stops += [start + min(stop, step.n) for stop in range(every, step.n + every, every)]
         # The last class is one without weights: it tells how large the terms are that rounding
         # comes with.
-        bounds.append(most_added(step, np.pad(step.decoded, ((0, 0), (0, 1))), low, high))
+        weights = np.pad(step.decoded, ((0, 0), (0, 1)))
+        more = weights[:, None, :] - weights[:, :, None]  # (columns, p, q)
+        bounds.append(step.part.most_added(step, more, low, high))
     pairs = np.concatenate(bounds)
     size = np.abs(layout.intercept).max() + (pairs[:, k, :] + pairs[:, :, k]).max(axis=1).sum()
     rounding = ROUNDING * (len(pairs) + 1) * size

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import stat
 import threading
 from collections.abc import Iterator
@@ -16,8 +15,8 @@ def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = 
     """Write a file so that, whatever happens, it is there whole or as it was before.
 
     Its folder must exist. Only with ``overwrite`` is a file that is there already replaced; it
-    keeps its permissions. Raises TypeError or ValueError where ``path`` is no path, FileExistsError
-    for a file that may not be replaced, and OSError where none can be written.
+    keeps its permissions. Raises FileExistsError for a file that may not be replaced, and OSError
+    where none can be written.
     """
     with whole_file(path, overwrite) as file:
         file.write(content)
@@ -25,10 +24,9 @@ def write_whole(path: str | os.PathLike[str], content: bytes, overwrite: bool = 
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterator[BinaryIO]:
-    """Open a file to write piece by piece, which is there once all is written, or not at all.
+    """Open a file to write piece by piece, as ``write_whole`` does.
 
-    It takes and raises what ``write_whole`` does. Where the code inside raises, what was there
-    stays. After it the file is on disk, also if the machine stops.
+    Where the code inside raises, what was there stays. After it the file is on disk.
     """
     shown = check_target(path, overwrite)
     # A link is followed, so that its target is replaced, and not the link.
@@ -61,15 +59,11 @@ def whole_file(path: str | os.PathLike[str], overwrite: bool = False) -> Iterato
 
 def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
     """Return the path of a file that ``write_whole`` may write, before work is done for it."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
-    shown = str(os.fspath(path))
-    if not shown or "\0" in shown:
-        raise ValueError(f"path={shown!r} is not valid: it takes the path of a file.")
-    folder = os.path.dirname(os.path.realpath(shown))
-    if not os.path.isdir(folder):
+    shown = os.fsdecode(path)
+    target = os.path.realpath(shown)
+    if not os.path.isdir(folder := os.path.dirname(target)):
         raise FileNotFoundError(errno.ENOENT, "There is no such folder", folder)
-    if os.path.isdir(shown):
+    if os.path.isdir(target):
         raise IsADirectoryError(errno.EISDIR, "Cannot write a file: this is a folder", shown)
     if not overwrite and os.path.lexists(shown):
         raise FileExistsError(
@@ -78,25 +72,3 @@ def check_target(path: str | os.PathLike[str], overwrite: bool = False) -> str:
     if os.path.exists(shown) and not os.path.isfile(shown):
         raise OSError(errno.EINVAL, "Cannot write a file: this is no ordinary file", shown)
     return shown
-
-
-def remove_leftovers(path: str) -> None:
-    """Remove what threads that are gone left as they wrote to this path."""
-    folder, name = os.path.split(os.path.realpath(path))
-    ours = re.compile(re.escape(name) + r"\.(\d+)\.tmp")
-    for entry in os.listdir(folder):
-        if (match := ours.fullmatch(entry)) and not _is_alive(int(match[1])):
-            with suppress(OSError):
-                os.unlink(os.path.join(folder, entry))
-
-
-def _is_alive(thread: int) -> bool:
-    """Return whether a thread of this machine has that number; yes where nobody can tell."""
-    if os.name != "nt":
-        try:
-            os.kill(thread, 0)
-        except (ProcessLookupError, OverflowError):
-            return False
-        except PermissionError:  # another user's
-            pass
-    return True

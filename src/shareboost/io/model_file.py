@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -26,7 +25,6 @@ from .text import (
     LARGEST_FILE,
     ModelFormatError,
     array_to_plain,
-    check_size,
     from_bytes,
     to_bytes,
 )
@@ -121,23 +119,12 @@ def load_model(path: str | os.PathLike[str]) -> Predictor:
     OSError
         Where the file cannot be read.
     """
-    if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(f"path={path!r} is not valid: it takes the path of a file.")
     try:
-        with open(path, "rb", opener=_without_waiting) as file:
-            about = os.fstat(file.fileno())
-            if not stat.S_ISREG(about.st_mode):
-                raise ModelFormatError("it is no ordinary file")
-            check_size(about.st_size)
-            # Of a file that grows meanwhile, too much to be taken.
-            return model_of(file.read(LARGEST_FILE + 1))
+        with open(os.fspath(path), "rb") as file:
+            return model_of(file.read(LARGEST_FILE + 1))  # of a larger file too much to be taken
     except ModelFormatError as error:
         told = f"{os.fspath(path)!r} is no model that can be read: {error}."
         raise ModelFormatError(told) from None
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # for a writer to a pipe
 
 
 def file_schema() -> dict[str, Any]:
@@ -155,10 +142,6 @@ def file_schema() -> dict[str, Any]:
 def content_of(model: Any, whole_path: bool) -> bytes:
     """Return the file of a fitted classifier."""
     content = to_bytes(_document(model, whole_path))
-    if len(content) > LARGEST_FILE:
-        shorter = "set whole_path=False, or " if whole_path else ""
-        told = f"The file would have {len(content):,} bytes, and a model file has at most"
-        raise ValueError(f"{told} {LARGEST_FILE:,}: {shorter}save at(t) of fewer features.")
     try:
         model_of(content)  # so that no file is written that could not be read
     except ModelFormatError as error:
@@ -232,7 +215,11 @@ def _class(name: str) -> type[Any]:
 
 def model_of(content: bytes) -> Predictor:
     """Return the fitted classifier in the bytes of a file."""
-    check_size(len(content))
+    if len(content) > LARGEST_FILE:
+        raise ModelFormatError(
+            f"a model file has at most {LARGEST_FILE:,} bytes, and it has more: whole_path=False, "
+            "or at(t) of fewer features, makes it smaller"
+        )
     fields = Fields(from_bytes(content), "", KEYS, (KIND,))
     is_rival = KIND in fields
     rivals = {name: name for name in RIVALS}
@@ -251,8 +238,6 @@ def model_of(content: bytes) -> Predictor:
 
 def _fitted(fields: Fields, kind: type[Any]) -> dict[str, Any]:
     """Return all fitted attributes."""
-    fields.text("written_by")
-    fields.texts("left_out")
     n_inputs, names, levels = _inputs(fields["inputs"])
     classes = labels_from_plain(fields["classes"], "classes", least=2)
     groups = fields.optional("groups", lambda key: labels_from_plain(fields[key], key, least=1))
@@ -326,12 +311,7 @@ def _inputs(value: Any) -> tuple[int, list[str] | None, Levels | None]:
         levels.append((texts[0], texts[1]) if texts else None)
     if names is None or len(levels) != len(names):
         raise ModelFormatError("inputs.levels takes an item for each of inputs.names")
-    named = list(zip(names, levels, strict=True))
-    if any(pair is not None and name != level_name(*pair) for name, pair in named):
+    both = zip(names, levels, strict=True)
+    if any(pair is not None and name != level_name(*pair) for name, pair in both):
         raise ModelFormatError("inputs.names takes column=level for an item of inputs.levels")
-    pairs = [pair for pair in levels if pair is not None]
-    if len(set(pairs)) < len(pairs):
-        raise ModelFormatError("inputs.levels has a pair that comes twice")
-    if {name for name, pair in named if pair is None} & {column for column, _ in pairs}:
-        raise ModelFormatError("inputs.levels has a column of text that is one of numbers too")
     return number, names, levels

@@ -28,11 +28,11 @@ class _NotPlainError(Exception):
 
 
 def parameters_to_plain(
-    parameters: dict[str, Any], prefix: str = "", needed: frozenset[str] = frozenset()
+    parameters: dict[str, Any], prefix: str = ""
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the parameters that a file can hold, and the names of the others.
 
-    A pool of the user's own is a TypeError. Those that are needed cannot be left out.
+    A pool of the user's own is a TypeError.
     """
     plain: dict[str, Any] = {}
     left_out: list[str] = []
@@ -41,8 +41,6 @@ def parameters_to_plain(
         try:
             plain[name] = _plain(value, prefix + name, left)
         except _NotPlainError:
-            if name in needed:
-                raise
             left = [prefix + name]
         left_out += left
     return plain, left_out
@@ -70,16 +68,16 @@ def _plain(value: Any, name: str, left_out: list[str]) -> Any:
             return {"array": array_to_plain(value, value.dtype)}
         try:
             return {"labels": labels_to_plain(value, name)}
-        except (TypeError, ValueError):
+        except TypeError:
             raise _NotPlainError from None
     kind = type(value)
     if isinstance(value, Pool):
         if POOLS.get(kind.__name__) is not kind:
             told = f"{name} is a {kind.__name__}, a pool that is not shareboost's"
             raise TypeError(f"{told}: a model file takes {', '.join(POOLS)} alone.")
-        _, needed = _names(kind)
-        known = value.get_params(deep=False)
-        arguments, left = parameters_to_plain(known, f"{name}.", needed)
+        arguments, left = parameters_to_plain(value.get_params(deep=False), f"{name}.")
+        if _names(kind)[1] - arguments.keys():  # which the pool cannot do without
+            raise _NotPlainError
         left_out += left
         return {"pool": kind.__name__, "parameters": arguments}
     if kind in PENALTIES.values():

@@ -33,7 +33,6 @@ ROUND_KEYS = (
 )
 MOST_ROUNDS = 10_000
 MOST_SWAPS = 100_000
-MOST_DIGESTS = 100
 NO_WEIGHTS = np.empty((0, 0))
 
 
@@ -84,8 +83,8 @@ def path_from_plain(
 
 def digests_from_plain(value: Any, name: str) -> dict[str, str]:
     """Return digests by name."""
-    if not isinstance(value, dict) or len(value) > MOST_DIGESTS:
-        raise ModelFormatError(f"{name} takes an object of up to {MOST_DIGESTS} texts")
+    if not isinstance(value, dict):
+        raise ModelFormatError(f"{name} takes an object of texts")
     return {checked_text(key, name): checked_text(digest, name) for key, digest in value.items()}
 
 

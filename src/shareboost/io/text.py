@@ -75,7 +75,7 @@ def from_bytes(content: bytes, format_: str = FORMAT) -> dict[str, Any]:
     text, arrays = _without_arrays(content)
     document = _parsed(text, arrays)
     if not isinstance(document, dict) or document.pop("format", None) != format_:
-        raise ModelFormatError(f'the file has no "format": "{format_}": it is no model')
+        raise ModelFormatError(f'the file has no "format": "{format_}": it is something else')
     version = document.pop("version", None)
     if type(version) is not int or version < 1:
         raise ModelFormatError(f"version is {shown(version)}: it takes an integer of at least 1")
@@ -87,14 +87,6 @@ def from_bytes(content: bytes, format_: str = FORMAT) -> dict[str, Any]:
         told = f"the bytes after the first line do not have the checksum {shown(crc32)}"
         raise ModelFormatError(f"{told}: they were changed")
     return document
-
-
-def check_size(n_bytes: int) -> None:
-    """Raise where a model file is too large."""
-    if n_bytes > LARGEST_FILE:
-        raise ModelFormatError(
-            f"the file has {n_bytes:,} bytes: a model file has at most {LARGEST_FILE:,}"
-        )
 
 
 def array_to_plain(array: ArrayLike, dtype: np.dtype[Any]) -> dict[str, Any]:

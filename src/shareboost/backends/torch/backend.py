@@ -23,7 +23,7 @@ from ...pools.features import Features
 from ..base import Backend
 from .columns import DeviceColumns, DeviceGroups, DeviceProducts
 from .forms import SUMS, DeviceUnion, OnDevice, WrittenOut
-from .memory import ADVICE, CHUNK_EXAMPLES, Memory
+from .memory import CHUNK_EXAMPLES, Memory
 from .pieces import DevicePieces
 from .stumps import DeviceStumps
 from .templates import DeviceTemplates
@@ -67,7 +67,8 @@ class TorchBackend(Backend):
                 yield map
         except torch.OutOfMemoryError as error:
             raise MemoryError(
-                f"{self.device} ran out of memory for X or the chosen columns. {ADVICE} ({error})"
+                f"{self.device} ran out of memory. Give fewer rows or features at a time, X in a "
+                f"smaller type, a pool of fewer atoms, or a device with more memory. ({error})"
             ) from None
 
     def edges(self, n_rows: int, n_classes: int) -> list[int]:
@@ -77,8 +78,6 @@ class TorchBackend(Backend):
         """Return rows of X as a tensor of the device; SciPy's sparse ones as compressed rows."""
         if isinstance(X, Tensor):
             return X
-        if X.dtype.kind == "f" and X.dtype.itemsize > 8:
-            X = X.astype(np.float64)  # the widest that a device has
         if not sp.issparse(X):
             return readable(self._shared(X))
         X = X.tocsr()
@@ -140,7 +139,7 @@ class TorchBackend(Backend):
                 out.append(columns.new_empty((columns.shape[1], len(X))))
             out[0][:, rows] = columns.T
 
-        self.memory.chunks(len(X), features.scratch(X.shape[1]), write, "the columns of features")
+        self.memory.chunks(len(X), features.scratch(X.shape[1]), write)
         return out[0].T
 
     def scores(self, model: Model, rows: Tensor) -> Tensor:
@@ -153,8 +152,8 @@ class TorchBackend(Backend):
 
             if is_sparse(rows):  # which are not cut
                 return of(rows)
-            each, what = 24 * max(1, len(weights)), "the chosen columns"
-            return torch.cat(self.memory.chunks(len(rows), each, lambda i: of(rows[i]), what))
+            each = 24 * max(1, len(weights))
+            return torch.cat(self.memory.chunks(len(rows), each, lambda i: of(rows[i])))
 
     def best(self, model: Model, rows: Tensor) -> Tensor:
         return self.scores(model, rows).argmax(dim=1)
@@ -164,10 +163,7 @@ class TorchBackend(Backend):
         return Gram(rounding, InverseFactor(none, none, []))
 
     def asarray(self, values: Any, dtype: Any = None) -> Tensor:
-        """Return NumPy's values in memory of torch's own.
-
-        How that begins in memory changes the last bits of products on a processor.
-        """
+        """Return NumPy's values in memory of torch's own, as its start decides products' bits."""
         if isinstance(values, Tensor):
             return values
         shared = self._shared(np.asarray(values, dtype=dtype))

@@ -83,7 +83,7 @@ class DeviceColumns(SumsOnDevice, Columns):
         return rows.T.contiguous() if self.sparse_ else rows
 
     def sums(self, data: Any, rows: Any, part: slice, squares: bool) -> Tensor:
-        scale = self._learned("scale_")
+        scale = self.held("scale_")
         if self.sparse_:
             data = data.of(part)
             values = data.entries.values()
@@ -94,7 +94,7 @@ class DeviceColumns(SumsOnDevice, Columns):
             return torch.vstack([data.times(rows, v) for v in (values, values**2)])
         if not squares:
             return summed(self.backend, rows, data, lambda some: some.to(rows.dtype))
-        pivot = self._learned("pivot_")
+        pivot = self.held("pivot_")
 
         def scaled(some: Tensor, power: int) -> Tensor:
             return ((some.double() - pivot) / scale).to(rows.dtype).pow_(power)
@@ -165,9 +165,7 @@ class DeviceProducts(SumsOnDevice, Products):
             return total
 
         size = (last - first) * (PRODUCT_EXAMPLES * rows.element_size() + width * 16)
-        total = torch.cat(
-            self.backend.memory.chunks(k, size, of_classes, "the products of a class")
-        )
+        total = torch.cat(self.backend.memory.chunks(k, size, of_classes))
 
         def places() -> NDArray[np.intp]:
             """Return where the products are among those of all pairs of the columns."""
@@ -192,7 +190,7 @@ def summed(
 
     each = rows.element_size() * data[:1].numel() * (3 * CHUNK_EXAMPLES + k)
     n_chunks = -(-n // CHUNK_EXAMPLES)
-    parts = backend.memory.chunks(n_chunks, each, of_some, "the sums over rows of X")
+    parts = backend.memory.chunks(n_chunks, each, of_some)
     return torch.stack(parts).sum(dim=0)
 
 
@@ -212,7 +210,7 @@ def powers(X: Tensor, weight: Vector) -> Powers:
         return torch.stack([first, mass[some] @ chunk.square_()])
 
     each = 3 * 8 * X[:1].numel()
-    parts = Memory(X.device).chunks(len(X), each, of_some, "the moments of X")
+    parts = Memory(X.device).chunks(len(X), each, of_some)
     wanted = *ends, pivot, *torch.stack(parts).sum(dim=0)
     low, high, middle, first, second = (values.cpu().numpy() for values in wanted)
     return Powers(low, high, middle, float(weight[heaviest]), first, second, total)

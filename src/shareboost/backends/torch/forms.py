@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -36,14 +35,13 @@ class OnDevice:
         vars(form).update(vars(pool), backend=backend, _held={})
         return form
 
-    def held(self, name: str, make: Callable[[], NDArray[Any]]) -> Tensor:
-        """Return what is held on the device under a name, made in NumPy when first asked for."""
+    def held(self, name: str, make: Callable[[], NDArray[Any]] | None = None) -> Tensor:
+        """Return what NumPy makes, else the attribute of that name, held on the device."""
         if name not in self._held:
-            self._held[name] = self.backend.asarray(make())
+            self._held[name] = self.backend.asarray(make() if make else getattr(self, name))
         return self._held[name]
 
-    def _learned(self, name: str) -> Tensor:
-        return self.held(name, partial(getattr, self, name))
+    _learned = held  # as pools call it
 
 
 class SumsOnDevice(OnDevice):

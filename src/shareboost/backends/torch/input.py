@@ -18,6 +18,7 @@ from torch import Tensor
 
 from ...arrays import is_sparse
 from ...inputs import backend_name
+from ...validation import in_our_words
 from ..base import Backend
 from ..input import Input
 from .backend import TorchBackend
@@ -144,10 +145,7 @@ def _checked_tensor(estimator: Any, X: Any, allows_nan: bool) -> Tensor:
         if bool(torch.isinf(values).any()):
             raise ValueError(f"Input X contains infinity or a value too large for {values.dtype}.")
         if not allows_nan and bool(torch.isnan(values).any()):
-            raise ValueError(
-                "Input X contains NaN, which this pool does not take. Fill the gaps, or choose "
-                "among stumps, which take NaN for 'not <='."
-            )
+            raise in_our_words(ValueError("Input X contains NaN."))
     return readable(data)
 
 

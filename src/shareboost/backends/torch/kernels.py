@@ -122,12 +122,12 @@ def lloyd(
 
 def _nearest(points: Tensor, centres: Tensor) -> Tensor:
     """Return the number of the nearest centre of each point, the first of equals."""
-    squares, what = centres.square().sum(dim=1), "the distances of points to centres"
+    squares = centres.square().sum(dim=1)
 
     def nearest(some: slice) -> Tensor:
         return torch.addmm(squares, points[some], centres.T, alpha=-2.0).argmin(dim=1)
 
-    return torch.cat(Memory(points.device).chunks(len(points), 8 * len(centres), nearest, what))
+    return torch.cat(Memory(points.device).chunks(len(points), 8 * len(centres), nearest))
 
 
 def _means(points: Tensor, weight: Tensor, labels: Tensor, centres: Tensor) -> Tensor:

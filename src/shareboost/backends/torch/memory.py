@@ -18,10 +18,6 @@ PROCESSOR_BYTES = 64 << 20
 # Examples whose products are summed in the type of the rows; those sums are added in float64.
 # They are computed side by side: enough of them keep the whole device busy.
 CHUNK_EXAMPLES = 1024
-ADVICE = (
-    "Give fewer rows or features at a time, X in a smaller type, a pool of fewer atoms, or a "
-    "device with more memory."
-)
 
 
 class Memory:
@@ -48,12 +44,12 @@ class Memory:
         """Return whether something of so many bytes may be kept for all rounds."""
         return n_bytes <= KEPT_SHARE * self.free()
 
-    def chunks(self, n: int, bytes_each: int, task: Callable[[slice], Any], what: str) -> list[Any]:
+    def chunks(self, n: int, bytes_each: int, task: Callable[[slice], Any]) -> list[Any]:
         """Return the results of ``task`` on ranges that together are ``range(n)``, in order.
 
         They are sized to the free memory: each of the n items takes about ``bytes_each`` while the
         task runs. A task that runs out of memory is called again on half of its range, and on half
-        of that; where a single item does not fit, raises ``MemoryError``.
+        of that; where a single item does not fit, the error of torch stays.
         """
         size = max(1, self.room() // max(1, bytes_each))
         results: list[Any] = []
@@ -64,14 +60,10 @@ class Memory:
                 results.append(task(slice(start, stop)))
                 start = stop
                 continue
-            except torch.OutOfMemoryError as error:
-                failure = str(error)
+            except torch.OutOfMemoryError:
+                if stop - start == 1:
+                    raise
             # Here the exception is gone, and with it the tensors of the failed call.
-            if stop - start == 1:
-                raise MemoryError(
-                    f"{self.device} ran out of memory for {what}, of some {bytes_each:,} bytes "
-                    f"at the least. {ADVICE} ({failure})"
-                )
             size = (stop - start) // 2
             torch.cuda.empty_cache()  # does nothing where there is no CUDA
         return results

@@ -67,7 +67,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         def write(some: slice) -> None:
             out[some] = self.coordinates_.of(X[some])
 
-        self.backend.memory.chunks(len(X), 24 * X.shape[1], write, "the coordinates of rows")
+        self.backend.memory.chunks(len(X), 24 * X.shape[1], write)
         return out
 
     def _radii_and_scales(
@@ -103,8 +103,7 @@ class DevicePieces(SumsOnDevice, Pieces):
             pieces = ((np.unique(r, return_index=True), scale) for r, scale in both)
             return [(distinct, scale[places]) for (distinct, places), scale in pieces]
 
-        what = "the distances from a centre"
-        return chain.from_iterable(self.backend.memory.chunks(len(centres), 120 * n, around, what))
+        return chain.from_iterable(self.backend.memory.chunks(len(centres), 120 * n, around))
 
     def parts(self, n_classes: int) -> list[slice]:
         return self._of_whole_centres(n_classes, PART_BYTES)
@@ -115,8 +114,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         n, n_centres = len(X), len(self.centres_)
         if not self.backend.memory.fits(int(9 * LARGEST_SHARE * n * n_centres)):
             return DevicePoints(points, None, X)
-        task, what = partial(self._tiles, points), "the shells of a centre"
-        parts = self.backend.memory.chunks(n_centres, 64 * n, task, what)
+        parts = self.backend.memory.chunks(n_centres, 64 * n, partial(self._tiles, points))
         tiles, depths, counts = zip(*parts, strict=True)
         joined = Tiles(torch.cat(tiles), torch.cat(depths), np.concatenate(counts))
         return DevicePoints(points, joined, X)
@@ -126,7 +124,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         sizes = np.diff(self.starts_)
         of_shell = LARGEST_SHARE * len(points) * len(sizes) / self.n_atoms_
         height = np.clip(2 ** np.ceil(np.log2(of_shell / TILES_A_SHELL)), LEAST_ROWS, MOST_ROWS)
-        distances = squared_distances(points[:-1, :-1], self._learned("centres_")[centres])
+        distances = squared_distances(points[:-1, :-1], self.held("centres_")[centres])
         n_radii = self.backend.asarray(sizes[centres])
         radii = self.held("radii", lambda: padded(self.squared_radii_, sizes, np.inf))
         return tiled(distances, radii[centres], n_radii, int(height))
@@ -158,8 +156,7 @@ class DevicePieces(SumsOnDevice, Pieces):
         each = inside * 8 * (2 + width + height) + 24 * width * height * n_pieces // len(centres)
         if data.tiles is None:
             each += 64 * len(data.points)
-        what = "the shells of a centre"
-        return torch.cat(self.backend.memory.chunks(len(centres), each, of_some, what))
+        return torch.cat(self.backend.memory.chunks(len(centres), each, of_some))
 
     def _inside(self, stats: Tensor, part: slice, k: int, squares: bool = False) -> Tensor:
         """Return the sums over the rows inside each piece, (k, columns of the part).
@@ -167,8 +164,8 @@ class DevicePieces(SumsOnDevice, Pieces):
         A row's depth in a piece is that in its shell plus the difference of their radii.
         """
         power, times = self._power(squares), 1 + squares
-        scale = self._learned("piece_scale_")[part]
-        radii = self._learned("squared_radii_")[part].double()
+        scale = self.held("piece_scale_")[part]
+        radii = self.held("squared_radii_")[part].double()
         units = stats.new_ones(stats.shape[2])
         if self.form != "smooth":
             units[:-1] = self.coordinates_.unit

@@ -49,8 +49,7 @@ class DeviceStumps(SumsOnDevice, Stumps):
             both = (np.split(self.backend.numpy(some), edges) for some in (values[last], totals))
             return [(v, np.diff(total, prepend=0.0)) for v, total in zip(*both, strict=True)]
 
-        each, what = 48 * len(X), "the distinct values of a column"
-        return chain.from_iterable(self.backend.memory.chunks(X.shape[1], each, count, what))
+        return chain.from_iterable(self.backend.memory.chunks(X.shape[1], 48 * len(X), count))
 
     def _set_common(self, table: Table) -> None:
         self.stored_ = False  # no code is left out
@@ -71,7 +70,7 @@ class DeviceStumps(SumsOnDevice, Stumps):
                 order[columns] = places
             return reached
 
-        below = self.backend.memory.chunks(d, 64 * n, rank, "the codes of a column")
+        below = self.backend.memory.chunks(d, 64 * n, rank)
         return Ranked(order, torch.cat(below), X)
 
     def _ranked(self, X: Tensor, columns: slice) -> tuple[Tensor, Tensor]:
@@ -111,7 +110,7 @@ class DeviceStumps(SumsOnDevice, Stumps):
             return torch.where(reached > 0, sums, 0.0)
 
         each = n * (8 + 14 * k + (0 if kept else 64))
-        below = self.backend.memory.chunks(last - first, each, of_columns, "the sums of a column")
+        below = self.backend.memory.chunks(last - first, each, of_columns)
         total = rows.sum(dim=1, dtype=torch.float64)
         stumps, _, edges = self._bins(part)
         up_to = total.new_empty((len(stumps) + last - first, k))
@@ -122,7 +121,7 @@ class DeviceStumps(SumsOnDevice, Stumps):
         return torch.vstack([bins, total]) if self.stored_ else bins
 
     def moments(self, stats: Tensor, part: slice) -> tuple[Tensor, Tensor]:
-        mostly, scale = self._learned("mostly_one_")[part], self._learned("scale_")[part]
+        mostly, scale = self.held("mostly_one_")[part], self.held("scale_")[part]
         first = int(self._bin_edges(*self._columns_of(part))[1])
         total = stats[:first].sum(dim=0)[:, None]  # as of any column
         sums = (self._below(stats, part) - torch.where(mostly, total, 0.0)) / scale

@@ -69,8 +69,8 @@ class DeviceTemplates(SumsOnDevice, Templates):
             powers = [columns, columns.square()] if squares else [columns]
             return torch.stack([self.backend.correlated(rows, values) for values in powers])
 
-        each, what = 13 * codes.shape[1], "the codes of an atom"
-        return torch.cat(self.backend.memory.chunks(len(codes), each, of_atoms, what), dim=2)
+        parts = self.backend.memory.chunks(len(codes), 13 * codes.shape[1], of_atoms)
+        return torch.cat(parts, dim=2)
 
     def _over_images(self, n: int, task: Callable[[slice], Any]) -> list[Any]:
         """Return the results of the task on ranges of images for whose responses there is room."""
@@ -79,12 +79,12 @@ class DeviceTemplates(SumsOnDevice, Templates):
             n_places = size.down.shape[1] * size.across.shape[1]
             largest = max(largest, n_places * (len(size.templates) + size.templates[0].size))
         each = 9 * largest + 10 * self.n_atoms_
-        return self.backend.memory.chunks(n, each, task, "the responses")
+        return self.backend.memory.chunks(n, each, task)
 
     def _coded(self, X: Tensor, part: slice) -> Tensor:
         """Return the codes of some images for a part, (atoms of the part, n)."""
         values = self._part_values(as_images(X, slice(None), self.image_shape_, self.unit_), part)
-        low, step = self._learned("low_")[part], self._learned("step_")[part]
+        low, step = self.held("low_")[part], self.held("step_")[part]
         codes = (values - low).div_(step).add_(0.5).clamp_(0.0, 255.0)
         return codes.floor_().sub_(MIDDLE).to(torch.int8).T
 

@@ -43,10 +43,7 @@ def as_tensor(X: Any) -> Tensor:
 
 def host_array(X: Any) -> Any:
     """Return a torch or CuPy array as NumPy's, compressed rows as SciPy's."""
-    tensor = as_tensor(X)
-    if tensor.device.type == "meta":
-        raise ValueError("A tensor on the device 'meta' holds no numbers: give one that does.")
-    tensor = tensor.cpu()
+    tensor = as_tensor(X).cpu()
     if tensor.dtype == torch.bfloat16:  # which NumPy does not have
         tensor = tensor.float()
     if not is_sparse(tensor):
