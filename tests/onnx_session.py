@@ -17,11 +17,11 @@ def session(model):
     )
 
 
-def assert_onnx_answers(models, X, folder=None):
+def assert_onnx_answers(models, X, folder=None, **arguments):
     """Check scores to 1e-5 of a row's largest one, probabilities, and the class of every row."""
     X = np.asarray(X, dtype=np.float32)
     for clf in models:
-        model = to_onnx(clf)
+        model = to_onnx(clf, **arguments)
         assert [opset.domain for opset in model.opset_import] == [""]
         label, probabilities, scores = session(model).run(None, {"X": X})
         truth = clf._scores(X)

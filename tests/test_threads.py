@@ -1,4 +1,7 @@
+import os
 import signal
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -219,6 +222,52 @@ def test_a_library_with_a_limit_for_each_thread_is_limited_in_each(monkeypatch):
         assert thread.submit(lambda: library.num_threads).result() == 1
         thread.submit(there.close).result()
         assert thread.submit(lambda: library.num_threads).result() == 4
+
+
+# Forks while another thread is at work. A child that waits forever is ended by its alarm.
+FORK = """
+import os, signal, sys, threading, time
+import numpy
+from threadpoolctl import threadpool_info
+from shareboost.threads import blas
+busy = threading.Event()
+def importing():
+    import numba
+def compiling():
+    from numba.core.compiler_lock import global_compiler_lock
+    with global_compiler_lock:
+        busy.set()
+        time.sleep(0.5)
+def beginning():
+    with blas._lock:
+        busy.set()
+        time.sleep(0.5)
+def fitting():
+    with blas.single_threaded():
+        busy.set()
+        time.sleep(60)
+threading.Thread(target={work}, daemon=True).start()
+while not (busy.is_set() or {work} is importing and "numba" in sys.modules):
+    time.sleep(0.001)
+if child := os.fork():
+    os._exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0)
+signal.alarm(20)
+assert {{library["num_threads"] for library in threadpool_info()}} == {{2}}
+with blas.single_threaded():
+    assert {{library["num_threads"] for library in threadpool_info()}} == {{1}}
+import numba
+assert numba.njit(lambda: 1)() == 1
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+@pytest.mark.parametrize("work", ["importing", "compiling", "beginning", "fitting"])
+def test_a_fork_leaves_no_lock_of_another_thread_locked(work):
+    # Python 3.12 warns of a fork beside threads.
+    settings = {"OPENBLAS_NUM_THREADS": "2", "PYTHONWARNINGS": "ignore"}
+    script = FORK.format(work=work)
+    subprocess.run([sys.executable, "-c", script], check=True, env=os.environ | settings)
 
 
 def test_ctrl_c_takes_effect_at_the_end_of_blocks_that_defer_it():

@@ -133,34 +133,24 @@ class LogisticLoss(_Logistic):
         if not isinstance(scores, np.ndarray):
             kernels = backend_module(scores, "kernels")
             return kernels.value_and_residual(scores, y, weight, self.margin)
-        nothing = np.empty((len(scores), 0), dtype=scores.dtype)
-        return self._evaluated(nothing, scores[:0], y, weight, scores, nothing)
+        from .kernels.logistic import BITS, evaluate
+
+        nothing, bits = np.empty((len(scores), 0), scores.dtype), BITS[scores.dtype.char]
+        return evaluate(nothing, scores[:0], y, weight, self.margin, bits, scores, nothing)
 
     def evaluate(
         self, backend: Backend, W: Floats, block: Block, n_columns: int
     ) -> tuple[Scalar, Floats]:
         """Return the loss and its gradient; NumPy's are made by one call of a kernel."""
-        if not isinstance(block.residual, np.ndarray):
+        residual, columns, y, weight = block.residual, block.columns, block.y, block.weight
+        if not isinstance(residual, np.ndarray):
             return super().evaluate(backend, W, block, n_columns)
-        residual = block.residual
-        gradient = np.zeros((len(W), n_columns), dtype=residual.dtype)
-        value = self._evaluated(W, block.columns, block.y, block.weight, residual, gradient)
-        return value, gradient
-
-    def _evaluated(
-        self,
-        W: Floats,
-        columns: Floats,
-        y: Labels,
-        weight: Floats,
-        residual: Floats,
-        gradient: Floats,
-    ) -> float:
-        """Return the loss of NumPy's rows; write the residual, and add to the gradient."""
         from .kernels.logistic import BITS, evaluate
 
+        gradient = np.zeros((len(W), n_columns), dtype=residual.dtype)
         bits = BITS[residual.dtype.char]
-        return evaluate(W, columns, y, weight, self.margin, bits, residual, gradient)
+        value = evaluate(W, columns, y, weight, self.margin, bits, residual, gradient)
+        return value, gradient
 
     @staticmethod
     def rho(residual: Floats, y: Labels, weight: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -127,17 +127,18 @@ class Shard:
 
     # The chosen columns.
 
-    def write(self, atom: int, start: int, stop: int) -> tuple[Array]:
+    def write(self, atom: int, start: int, stop: int) -> tuple[Array, ...]:
         """Write the atom's columns to those places; return their weighted sums."""
 
         @may_overflow
         def write(block: Block) -> tuple[Array]:
             self._make_room(block, start, stop)
             block.columns[start:stop] = self._columns_of(block, atom)
-            return (self._weighted(block, start, stop),)
+            if not self.intercept:  # nothing is centred
+                return (self.backend.zeros((stop - start,)),)
+            return (to_float64(block.columns[start:stop]) @ to_float64(block.weight),)
 
-        (sums,) = self.total(write)
-        return (sums,)
+        return self.total(write)
 
     def _columns_of(self, block: Block, atom: int) -> Array:
         """Return the columns of an atom on a block, (columns, n), in X's units."""
@@ -151,16 +152,9 @@ class Shard:
             grown[:start] = block.columns[:start]
             block.columns = grown
 
-    def _weighted(self, block: Block, start: int, stop: int) -> Array:
-        """Return the weighted sums of new columns, zero where nothing is centred."""
-        backend = self.backend
-        if not self.intercept:
-            return backend.zeros((stop - start,))
-        return to_float64(block.columns[start:stop]) @ to_float64(block.weight)
-
     def scale(
         self, start: int, stop: int, centers: Array, scales: NDArray[np.float64]
-    ) -> tuple[Array]:
+    ) -> tuple[Array, ...]:
         """Bring columns just written into training units; return their products with all."""
         self._rescale(start, stop, centers, scales)
         return self.products(start, stop)
@@ -177,17 +171,16 @@ class Shard:
 
         list(self.map(scale, self.blocks))
 
-    def products(self, start: int, stop: int) -> tuple[Array]:
+    def products(self, start: int, stop: int) -> tuple[Array, ...]:
         """Return the weighted products of the columns from ``start`` on with all."""
         backend = self.backend
-        (found,) = self.total(
-            may_overflow(
-                lambda block: (
-                    backend.inner(block.columns[start:stop] * block.weight, block.columns[:stop]),
-                )
-            )
-        )
-        return (found,)
+
+        @may_overflow
+        def products(block: Block) -> tuple[Array]:
+            new = block.columns[start:stop] * block.weight
+            return (backend.inner(new, block.columns[:stop]),)
+
+        return self.total(products)
 
     def take_out(self, start: int, stop: int, n_columns: int) -> list[Array]:
         """Take columns out; later ones move up. Return those of each block."""
@@ -227,15 +220,14 @@ class Shard:
         value, gradient = self.total(part)
         return value, gradient
 
-    def correlate(self, start: int, stop: int) -> tuple[Array]:
+    def correlate(self, start: int, stop: int) -> tuple[Array, ...]:
         """Return the residuals times some of the columns, (k, stop - start)."""
-        (found,) = self.total(lambda block: (self._correlated(block, start, stop),))
-        return (found,)
+        return self.total(lambda block: (self._correlated(block, start, stop),))
 
     def _correlated(self, block: Block, start: int, stop: int) -> Array:
         return self.backend.correlated(block.residual, block.columns[start:stop])
 
-    def curvature_product(self, V: Array) -> tuple[Array]:
+    def curvature_product(self, V: Array) -> tuple[Array, ...]:
         """Return the Hessian of the loss in the weights times V, (k, columns)."""
         backend, loss = self.backend, self.loss
         weights = cast(backend.asarray(V), self.pool.dtype_)
@@ -247,32 +239,28 @@ class Shard:
             curved = loss.curvature_product(block.residual, block.y, block.weight, direction)
             return (backend.inner(curved, columns),)
 
-        (product,) = self.total(part)
-        return (product,)
+        return self.total(part)
 
-    def total_curvature(self) -> tuple[Scalar]:
+    def total_curvature(self) -> tuple[Scalar, ...]:
         """Return the loss's curvature, summed over classes and examples."""
         loss = self.loss
-        (total,) = self.total(
+        return self.total(
             lambda block: (loss.total_curvature(block.residual, block.y, block.weight),)
         )
-        return (total,)
 
-    def class_curvatures(self) -> tuple[Array]:
+    def class_curvatures(self) -> tuple[Array, ...]:
         """Return the loss's curvature in the scores of each class, (k,)."""
-        (totals,) = self.total(lambda block: (self._curvatures(block).sum(axis=1),))
-        return (totals,)
+        return self.total(lambda block: (self._curvatures(block).sum(axis=1),))
 
     def _curvatures(self, block: Block) -> Array:
         """Return the curvature of the loss in each score, (k, n), at the point evaluated last."""
         return self.loss.curvatures(block.residual, block.y, block.weight)
 
-    def residual_sums(self) -> tuple[Array]:
+    def residual_sums(self) -> tuple[Array, ...]:
         """Return the sums of the residuals over examples, (k,)."""
-        (sums,) = self.total(lambda block: (_over_examples(block.residual),))
-        return (sums,)
+        return self.total(lambda block: (_over_examples(block.residual),))
 
-    def prepare(self, mean: Array, curvatures: bool) -> tuple[Array]:
+    def prepare(self, mean: Array, curvatures: bool) -> tuple[Array, ...]:
         """Leave in every block its residual, less weight times the mean, as the pool wants it.
 
         If asked for, also the curvature of the loss in each score, whose sums over examples,
@@ -291,8 +279,7 @@ class Shard:
             block.curvature = self.pool.prepare(curvature)
             return (_over_examples(curvature),)
 
-        (sums,) = self.total(prepare)
-        return (sums,)
+        return self.total(prepare)
 
     # Statistics of all atoms.
 
@@ -337,9 +324,6 @@ class Shard:
         alike = self.backend.zeros((self.n_classes, len(block.weight)), self.pool.dtype_)
         alike[:] = block.weight
         return self.pool.prepare(alike)
-
-    def __iter__(self) -> Iterator[Block]:
-        return iter(self.blocks)
 
 
 def _apart(prepared: Any, memory: Array) -> Any:

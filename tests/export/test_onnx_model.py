@@ -31,6 +31,14 @@ def test_a_model_answers_as_the_classifier(name, fitted_model, digits, monkeypat
     assert_onnx_answers([clf], X[:200])
 
 
+@pytest.mark.parametrize("opset", [13, 17, 18, 21])
+def test_models_of_every_opset_are_alike(opset, fitted_model, digits):
+    for name in ("templates, colour", "pieces", "union, templates"):
+        clf = fitted_model(name)
+        assert to_onnx(clf, target_opset=opset).opset_import[0].version == opset
+        assert_onnx_answers([clf], digits[0][:120], target_opset=opset)
+
+
 def test_labels_are_integers_or_strings():
     X, y = load_iris(return_X_y=True)
     for labels in ([3, 5, -7], [1.0, 2.0, 30.0], ["a", "é ☃", "</script>"], [False, True]):
@@ -87,6 +95,9 @@ def test_arguments_that_are_not_valid_are_refused_before_a_file_is_touched(tmp_p
     path.write_text("mine")
     X, y = load_iris(return_X_y=True)
     clf = ShareBoostClassifier(2).fit(X, y)
+    for opset in (12, 10_000, "18"):
+        with pytest.raises(ValueError, match=f"target_opset={opset!r} is not valid"):
+            to_onnx(clf, path, overwrite=True, target_opset=opset)
     for labels in ([b"a", b"b", b"c"], [1, 2, 2**63], ["a", 1, 2]):
         clf.classes_ = np.array(labels, dtype=object)
         with pytest.raises(TypeError, match="it takes strings, or integers"):

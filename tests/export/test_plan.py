@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
-from shareboost import ShareBoostClassifier
+from shareboost import ShareBoostClassifier, load_model
 from shareboost.export.plan import plan_of
 from shareboost.export.primitives import Matches, Reads, Thresholds
 from shareboost.pools import Templates
@@ -53,6 +53,20 @@ def test_columns_far_from_zero_are_read_less_their_centre():
     assert not far.all()
     np.testing.assert_array_equal(plan.offsets != 0, far)
     np.testing.assert_allclose(naive_plan.scores(plan, X), clf.decision_function(X), rtol=1e-6)
+
+
+@pytest.mark.parametrize("change", [1e4, 1e25, 1e308, np.inf])
+@pytest.mark.parametrize("whole_path", [False, True])
+def test_centres_do_not_change_the_scores(change, whole_path, tmp_path):
+    """They are those of training: ``predict`` of a loaded model does without them."""
+    X, y, _, _ = some_digits()
+    X = X.copy()
+    X[:, ::2] += 1000.0
+    ShareBoostClassifier(10).fit(X, y).save(tmp_path / "model.json", whole_path=whole_path)
+    clf = load_model(tmp_path / "model.json")
+    clf.path_.centers = clf.path_.centers + change
+    found = naive_plan.scores(plan_of(clf), X)
+    np.testing.assert_allclose(found, clf.decision_function(X), rtol=1e-6)
 
 
 @given(st.floats(-1e38, 1e38))

@@ -5,6 +5,7 @@ from .c import QuantizationLoss, quantization_loss, to_c
 from .cost import CostReport, cost_report
 from .javascript import to_js
 from .onnx_model import to_onnx
+from .skl2onnx_converter import register_skl2onnx
 
 __all__ = [
     "CostReport",
@@ -12,6 +13,7 @@ __all__ = [
     "cost_report",
     "load_model",
     "quantization_loss",
+    "register_skl2onnx",
     "save_model",
     "to_c",
     "to_js",

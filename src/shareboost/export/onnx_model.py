@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,25 +24,29 @@ from .plan import Plan, plan_of
 if TYPE_CHECKING:
     import onnx
 
-# The version of the operators: that of ONNX 1.13, which most runtimes in use can read.
-OPSET = 18
+# Softmax and Squeeze got their present forms with this version of the operators.
+LOWEST_OPSET = 13
+# From this one on, all reductions take their axes as an input.
+AXES_ARE_INPUTS = 18
+# Of ONNX 1.13: what most runtimes in use can read.
+DEFAULT_OPSET = 18
 # About so many numbers a row are held between two nodes at most. Measured for 266 templates on
 # MNIST: twice as many save 0.05 ms of 0.25 ms for one image, and take twice the memory of a batch.
 MOST_NUMBERS = 8192
 
 
 class Nodes:
-    """Standard operators and constants, each named as it is added; methods return that name."""
+    """Standard operators and constants, each named as it is added; methods return that name.
 
-    def __init__(self) -> None:
+    ``new_name`` makes a name that is not yet taken from a word.
+    """
+
+    def __init__(self, opset: int, new_name: Callable[[str], str]):
+        self.opset = opset
         self.nodes: list[onnx.NodeProto] = []
         self.constants: dict[str, NDArray[Any]] = {}  # by name; strings are objects
-        self._n_named: Counter[str] = Counter()  # by the word that names begin with
+        self._new_name = new_name
         self._known: dict[tuple[Any, ...], str] = {}  # names of constants by content
-
-    def _new_name(self, word: str) -> str:
-        self._n_named[word] += 1
-        return f"{word}_{self._n_named[word] - 1}"
 
     def add(self, operator: str, *inputs: str, out: str | None = None, **attributes: Any) -> str:
         """Add a node of one output, which may be given its name."""
@@ -81,11 +87,17 @@ class Nodes:
 
     def reduce(self, operator: str, x: str, *axes: int) -> str:
         """Reduce axes away."""
-        return self.add(operator, x, self.constant(axes, np.int64), keepdims=0)
+        if self.opset >= AXES_ARE_INPUTS:
+            return self.add(operator, x, self.constant(axes, np.int64), keepdims=0)
+        return self.add(operator, x, axes=list(axes), keepdims=0)
 
 
 def to_onnx(
-    model: Any, path: str | os.PathLike[str] | None = None, *, overwrite: bool = False
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+    target_opset: int | None = None,
 ) -> onnx.ModelProto:
     """Return a fitted classifier as an ONNX model of standard operators, and write it to a file.
 
@@ -96,11 +108,14 @@ def to_onnx(
     Parameters
     ----------
     model : ShareBoostClassifier, ShareBoostCV or a rival
-        Fitted; ``clf.at(t)`` for fewer features.
+        Fitted; ``clf.at(t)`` for fewer features. For a pipeline see ``register_skl2onnx``.
     path : str or path-like, optional
         Where to write the model; its folder must exist.
     overwrite : bool, default=False
         Whether a file that is there already may be replaced.
+    target_opset : int, optional
+        Version of the operators, from 13 to the latest that the installed onnx knows; None
+        takes 18.
 
     Returns
     -------
@@ -117,31 +132,27 @@ def to_onnx(
     FileExistsError
         Where there is a file and it may not be replaced.
     """
-    exported = _exported(model)
+    exported = _exported(model, _checked_opset(target_opset))
     if path is not None:
         write_whole(path, exported.SerializeToString(), overwrite)
     return exported
 
 
-def _exported(model: Any) -> onnx.ModelProto:
+def _exported(model: Any, opset: int) -> onnx.ModelProto:
     """Return the model, checked by onnx."""
-    try:
-        from onnx import checker, helper
-    except ImportError as error:
-        raise ImportError(
-            "to_onnx needs onnx, which is not installed: pip install 'shareboost[onnx]'."
-        ) from error
+    from onnx import checker, helper
+
     from .. import __version__
 
     plan = plan_of(model)
-    labels = _label_values(plan.classes)
-    nodes = Nodes()
-    scores = _add_scores(nodes, plan, "X")
-    best = nodes.add("ArgMax", scores, axis=1, keepdims=0)  # the first of equals
-    nodes.add("Gather", nodes.constant(labels, labels.dtype), best, out="label", axis=0)
-    nodes.cast(_add_probabilities(nodes, scores, model._sigmoid_slope), np.float32, "probabilities")
+    labels = label_values(plan.classes)
+    numbers: defaultdict[str, count[int]] = defaultdict(count)
+    nodes = Nodes(opset, lambda word: f"{word}_{next(numbers[word])}")
+    scores = add_scores(nodes, plan, "X")
+    add_label(nodes, scores, labels, "label")
+    nodes.cast(add_probabilities(nodes, scores, model._sigmoid_slope), np.float32, "probabilities")
     nodes.cast(scores, np.float32, "scores")
-    opsets = [helper.make_opsetid("", OPSET)]
+    opsets = [helper.make_opsetid("", opset)]
     exported = helper.make_model(
         _graph(nodes, plan.n_inputs, labels),
         opset_imports=opsets,
@@ -171,8 +182,8 @@ def _graph(nodes: Nodes, n_inputs: int, labels: NDArray[Any]) -> onnx.GraphProto
     return helper.make_graph(nodes.nodes, "shareboost", inputs, outputs, constants)
 
 
-def _add_scores(nodes: Nodes, plan: Plan, x: str) -> str:
-    """Add the scores in float64, (rows, k)."""
+def add_scores(nodes: Nodes, plan: Plan, x: str) -> str:
+    """Add the scores in float64, (rows, k), of rows of float32 or float64 numbers."""
     terms = [scores for part in plan.parts for scores in part.add_scores(nodes, plan, x)]
     intercept = nodes.constant(plan.intercept, np.float64)
     if not terms:
@@ -182,7 +193,7 @@ def _add_scores(nodes: Nodes, plan: Plan, x: str) -> str:
     return nodes.add("Sum", *terms, intercept)
 
 
-def _add_probabilities(nodes: Nodes, scores: str, slope: float | None) -> str:
+def add_probabilities(nodes: Nodes, scores: str, slope: float | None) -> str:
     """Add the softmax of the scores, or their sigmoids over the sum of them, in float64."""
     if slope is None:
         return nodes.add("Softmax", scores, axis=1)
@@ -194,7 +205,13 @@ def _add_probabilities(nodes: Nodes, scores: str, slope: float | None) -> str:
     return nodes.add("Softmax", nodes.add("Sub", nodes.add("Min", s, zero), logarithm), axis=1)
 
 
-def _label_values(classes: NDArray[Any]) -> NDArray[Any]:
+def add_label(nodes: Nodes, scores: str, labels: NDArray[Any], out: str) -> None:
+    """Add the label of the highest score, the first of equals, under a name."""
+    best = nodes.add("ArgMax", scores, axis=1, keepdims=0)
+    nodes.add("Gather", nodes.constant(labels, labels.dtype), best, out=out, axis=0)
+
+
+def label_values(classes: NDArray[Any]) -> NDArray[Any]:
     """Return the class labels as ONNX can hold them: int64, or strings as objects."""
     values = classes.tolist()
     if all(isinstance(value, str) for value in values):
@@ -208,3 +225,22 @@ def _label_values(classes: NDArray[Any]) -> NDArray[Any]:
         f"The class labels {values!r} cannot be exported to ONNX: it takes strings, or integers "
         "of 64 bits."
     )
+
+
+def _checked_opset(opset: int | None) -> int:
+    """Return the version of the operators to write."""
+    try:
+        from onnx import defs
+    except ImportError as error:
+        raise ImportError(
+            "to_onnx needs onnx, which is not installed: pip install 'shareboost[onnx]'."
+        ) from error
+    if opset is None:
+        return DEFAULT_OPSET
+    latest = defs.onnx_opset_version()
+    if not isinstance(opset, (int, np.integer)) or not LOWEST_OPSET <= opset <= latest:
+        raise ValueError(
+            f"target_opset={opset!r} is not valid for to_onnx: it takes an integer from "
+            f"{LOWEST_OPSET} to {latest}, the latest of the installed onnx."
+        )
+    return int(opset)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 # A column whose centre is further from zero, in deviations, is read less that centre: its score
 # would lose digits in float32.
 FAR = 16.0
+# Of a model of centred columns, relative to its weights. Centres that are off by so many deviations
+# cost three digits.
+LARGEST_INTERCEPT = 1e3
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,8 @@ def plan_of(model: Any) -> Plan:
     if not hasattr(type(model), "_sigmoid_slope"):  # which every Predictor has
         raise TypeError(
             f"model is a {type(model).__name__}: it takes a fitted classifier of shareboost, such "
-            "as ShareBoostClassifier. Of a pipeline, export the last step."
+            "as ShareBoostClassifier. Of a pipeline, export the last step, or convert all of it by "
+            "skl2onnx after register_skl2onnx()."
         )
     check_is_fitted(model)
     path = model.path_
@@ -65,11 +69,20 @@ def plan_of(model: Any) -> Plan:
 def _offsets(
     model: Predictor, columns: NDArray[np.intp], parts: list[Primitive]
 ) -> NDArray[np.float64]:
-    """Return what each value is read less: the centre of one of any size that is far from zero."""
-    centers, scales = model.path_.centers[columns], model.path_.scales[columns]
+    """Return what each value is read less: the centre of one of any size that is far from zero.
+
+    Prediction uses no centres, so a file may hold wrong ones. They are used here only where they
+    agree with the weights: right centres leave an intercept of about the size of the weights of
+    the scaled columns.
+    """
+    path, weights = model.path_, model.weights_
+    centers, scales = path.centers[columns], path.scales[columns]
     far = np.where(np.abs(centers) > FAR * np.abs(scales), centers, 0.0)
     offsets = np.zeros(columns.size)
     for part in parts:
         if part.of_any_size:
             offsets[part.places] = far[part.places]
-    return offsets
+    with np.errstate(over="ignore", invalid="ignore"):
+        left = np.abs(model._intercepts_ + weights @ offsets)
+        agree = left <= LARGEST_INTERCEPT * (1.0 + np.abs(weights) @ np.abs(scales))
+    return offsets if agree.all() else np.zeros(columns.size)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..penalties import Frobenius, Penalty
 from ..rows import Rows, may_overflow
-from .dane import rows_near, surrogate
+from .dane import surrogate
 from .lbfgs import lbfgs
 from .nesterov import nesterov
 from .newton import newton
@@ -150,7 +150,7 @@ class Refit:
         missing = rows.n_columns - W.shape[1]
         W = np.pad(W, ((0, 0), (0, missing)))
         objective = self.objective(rows, W, goal)
-        if self.solver == "lbfgs" and (near := rows_near(rows)) is not None:
+        if self.solver == "lbfgs" and (near := getattr(rows, "near", None)) is not None:
             end, iterations = surrogate(objective, near, tolerance, self.max_iter)
         else:
             end, iterations = SOLVERS[self.solver](objective, tolerance, self.max_iter)

@@ -36,12 +36,6 @@ class Tilted(Objective):
         return loss, value + (self.tilt * W).sum(), gradient + self.tilt
 
 
-def rows_near(rows: Rows) -> Rows | None:
-    """Return some of the rows, at hand, where the rows of a backend are dear to evaluate."""
-    near: Rows | None = getattr(rows, "near", None)
-    return near
-
-
 def surrogate(
     objective: Objective, near: Rows, tolerance: float, max_iter: int
 ) -> tuple[Evaluation, int]:

@@ -9,13 +9,15 @@ import pytest
 from checkpoint_files import IDENTITY, POOL, K, load, refused, run, save
 from hypothesis import given
 
-from shareboost.io.checkpoint import Checkpoint
+from shareboost.io.checkpoint import START, Checkpoint
+
+DAMAGED = "cannot be read|is not a checkpoint"
 
 
 @pytest.mark.parametrize("content", [b"", b"share", b"x,y\n1,2\n", b"PK\x03\x04" * 100])
 def test_a_file_of_something_else_is_refused(path, content):
     path.write_bytes(content)
-    with refused(path, "cannot be read: the file is not valid JSON"):
+    with refused(path, "is not a checkpoint of shareboost"):
         load(path)
 
 
@@ -30,7 +32,8 @@ def test_a_file_cut_short_anywhere_is_refused(saved):
     content = saved.read_bytes()
     for length in range(len(content)):
         saved.write_bytes(content[:length])
-        with refused(saved, "cannot be read"):
+        message = "cannot be read" if length >= len(START) else "is not a checkpoint"
+        with refused(saved, message):
             load(saved)
 
 
@@ -46,7 +49,7 @@ def test_a_changed_byte_anywhere_is_refused(saved):
         changed = bytearray(content)
         changed[place] ^= 1 << place % 8
         saved.write_bytes(changed)
-        with refused(saved, "cannot be read"):
+        with refused(saved, DAMAGED):
             load(saved)
 
 
@@ -61,7 +64,7 @@ def test_any_damage_is_refused(data):
         damaged = content[:start] + data.draw(st.binary(max_size=20)) + content[stop:]
         path.write_bytes(damaged)
         if damaged != content:
-            with refused(path, "cannot be read"):
+            with refused(path, DAMAGED):
                 load(path)
 
 
@@ -92,6 +95,33 @@ def test_what_only_a_fitted_pool_tells_is_compared_too(path):
     for other in ({"costs": "ee"}, {}, {"costs": "dd", "groups": "ff"}):
         with refused(path, "a run with other (costs|groups). Give"):
             load(path, resolved=other)
+
+
+@pytest.mark.parametrize("identity", [IDENTITY, {"X": "00"}])
+def test_a_file_that_came_up_meanwhile_is_not_overwritten(path, identity):
+    checkpoint = Checkpoint(path, IDENTITY)
+    save(path, identity)
+    with refused(path, "came up while this run was under way, and is not overwritten"):
+        checkpoint.save(run(3))
+
+
+@pytest.mark.parametrize("after_a_save", [True, False])
+def test_a_file_that_became_another_runs_is_not_overwritten(path, after_a_save):
+    checkpoint = save(path)
+    if not after_a_save:
+        checkpoint = Checkpoint(path, IDENTITY)
+    path.unlink()
+    save(path, {"X": "00"})
+    for _ in range(2):
+        with refused(path, "other X, y, alpha"):
+            checkpoint.save(run(4))
+
+
+def test_a_file_that_was_only_copied_or_touched_is_still_the_runs(path):
+    checkpoint = save(path)
+    os.utime(path, (0, 0))
+    checkpoint.save(run(4))
+    assert len(load(path)) == 4
 
 
 def test_a_folder_is_refused_before_any_work(tmp_path):

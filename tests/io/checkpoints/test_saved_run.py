@@ -34,7 +34,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 sys.path[:0] = {tests!r}
 from test_saved_run import KILLS, classifier, data
-from shareboost.io import files
+from shareboost.io import checkpoint, files
 from shareboost.io.checkpoint import Checkpoint
 
 save, whole_file = Checkpoint.save, files.whole_file
@@ -61,7 +61,7 @@ def fit_until(n_rounds, step):
         saved.append(path)
         if len(path) == n_rounds:
             if step == "as the file is written":
-                files.whole_file = half_a_file
+                checkpoint.whole_file = half_a_file
             elif step == "before the file has its name":
                 os.replace = die
             elif step == "before the folder is synced":
