@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .pools import Features
 
 SHOWN = 20  # names in an error
+LISTED_BY_SCIKIT_LEARN = 5
 
 
 def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
@@ -54,15 +55,18 @@ def has_other_names(estimator: Any, X: Any) -> bool:
 def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
     """Return some columns of a frame, found by their names of the fit.
 
-    Those that are missing are told in scikit-learn's words, and by name, as these may leave some
-    out or list others, which nobody needs.
+    Those that are missing are told in scikit-learn's words, and by name where these leave any out
+    or list others, which nobody needs.
     """
     needed = estimator.feature_names_in_[columns].tolist()
     there = set(_get_feature_names(X))
     if missing := [name for name in needed if name not in there]:
+        all_missing = set(estimator.feature_names_in_) - there
         try:
             _check_feature_names(estimator, X, reset=False)
         except ValueError as error:
+            if len(all_missing) == len(missing) <= LISTED_BY_SCIKIT_LEARN:
+                raise
             raise ValueError(
                 f"{error}The fitted {type(estimator).__name__} reads {len(needed)} of the columns, "
                 f"and X lacks {len(missing)} of these: {', '.join(missing[:SHOWN])}."

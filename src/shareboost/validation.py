@@ -120,10 +120,11 @@ def _as_numbers(data: Any, finite: Any) -> Any:
     if kind == "O":
         return check_array(numbers, accept_sparse=SPARSE, ensure_all_finite=finite, input_name="X")
     before, after = (part.data if sp.issparse(part) else part for part in (data, numbers))
-    if np.isinf(after).any() or (before.any() and not after.any()):
+    size = "large" if np.isinf(after).any() else "small"
+    if size == "large" or (before.any() and not after.any()):
         raise FloatingPointError(
-            f"X has values of type {data.dtype} that are too large or too small for float64. "
-            "Divide the columns of X by their largest magnitudes first."
+            f"X has values of type {data.dtype} that are too {size} for float64. Divide the "
+            "columns of X by their largest magnitudes first."
         )
     return numbers
 

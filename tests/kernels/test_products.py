@@ -30,9 +30,16 @@ def test_products_equal_those_of_numpy(dtype, kind):
     for k, n in SIZES:
         rows, data = some(n, k, (n, 19), dtype, kind)
         out = np.full((k, 19), 2.0, dtype=dtype)
-        add_product(rows, data, out)
+        add_product(rows, data, 0, out)
         exact = 2.0 + rows.astype(float) @ data.astype(float)
         assert np.allclose(out, exact, rtol=1e-5 if dtype == "f4" else 1e-12, atol=1e-3), (k, n)
+
+
+def test_a_product_of_some_columns_is_that_of_these_alone():
+    rows, data = some(0, 6, (13, 40), "f8", "f8")
+    out = np.zeros((6, 9))
+    add_product(rows, data, 17, out)
+    assert np.allclose(out, rows @ data[:, 17:26])
 
 
 @covering(kind=KINDS, n=[1, 17, CHUNK + 3])
@@ -61,7 +68,7 @@ def test_what_is_not_finite_stays_so():
     rows, data = np.ones((6, 9), np.float32), np.ones((9, 3), np.float32)
     data[4, 0], data[8, 1] = np.inf, np.nan
     out, turned = np.zeros((6, 3), np.float32), np.zeros((6, 3), np.float32)
-    add_product(rows, data, out)
+    add_product(rows, data, 0, out)
     add_product_transposed(rows, np.ascontiguousarray(data.T), turned)
     for found in (out, turned):
         assert np.isinf(found[:, 0]).all()
@@ -71,7 +78,7 @@ def test_what_is_not_finite_stays_so():
 
 def test_no_rows_and_no_columns_are_no_trouble():
     out = np.ones((3, 4))
-    add_product(np.empty((3, 0)), np.empty((0, 4)), out)
+    add_product(np.empty((3, 0)), np.empty((0, 4)), 0, out)
     assert np.array_equal(out, np.ones((3, 4)))
     add_product_transposed(np.ones((3, 5)), np.empty((0, 5)), np.empty((3, 0)))
 
@@ -90,10 +97,10 @@ def test_no_step_reaches_beyond_the_arrays(k):
     for n, c in [(9, 3), (16, 4), (7, 6)]:
         rows, data = some(k, k, (n, c), "f8", "f8")
         turned = np.ascontiguousarray(data.T)
-        for kernel, other in ((add_product, data), (add_product_transposed, turned)):
+        for kernel, others in ((add_product, (data, 0)), (add_product_transposed, (turned,))):
             for call in (kernel, kernel.py_func):
                 out, memory = between_margins((k, c))
-                call(rows, other, out)
+                call(rows, *others, out)
                 assert np.allclose(out, rows @ data)
                 assert (memory[:100] == 7.0).all()
                 assert (memory[-100:] == 7.0).all()

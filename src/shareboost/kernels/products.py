@@ -31,7 +31,7 @@ def add_product(rows: Array, data: Array, first: int, out: Array) -> None:
     d = out.shape[1]
     stop = first + d
     kind = rows.dtype.type
-    nowhere = np.empty((4, d), dtype=out.dtype)  # apart: no two rows may be one
+    nowhere = np.zeros((4, d), dtype=out.dtype)  # apart: no two rows may be one
     for i in range(0, n - 7, 8):
         x0, x1 = data[i, first:stop], data[i + 1, first:stop]
         x2, x3 = data[i + 2, first:stop], data[i + 3, first:stop]

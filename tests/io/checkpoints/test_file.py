@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from contextlib import contextmanager
 
 import numpy as np
@@ -158,17 +157,6 @@ def test_the_file_that_another_run_is_writing_stays(path):
         other.communicate(b"\n")
 
 
-def test_leftovers_of_killed_runs_go_with_the_next_run_and_other_files_stay(path):
-    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
-        ended.wait()
-    leftovers = [f"{path.name}.{n}.tmp" for n in (ended.pid, threading.get_native_id())]
-    others = ["other.123.tmp", f"{path.name}.x.tmp", f"{path.name}.1.tmp.bak", f"a{leftovers[0]}"]
-    for name in leftovers + others:
-        (path.parent / name).write_bytes(b"")
-    save(path)
-    assert sorted(os.listdir(path.parent)) == sorted([path.name, *others])
-
-
 # One process imports and forks the writers: an import takes longer than many saves. A writer is
 # killed as it calls its n-th built-in function, such as open, write, fsync or replace, once it
 # knows what to write.
@@ -202,13 +190,11 @@ def save(n_rounds, kill_at_call=None):
 
 for n in count(1):
     save(1)
-    assert os.listdir(path.parent) == [path.name]  # also what the last writer left is gone
     if (writer := os.fork()) == 0:
         save(2, kill_at_call=n)
         os._exit(0)
     _, status = os.waitpid(writer, 0)
-    n_files = len(os.listdir(path.parent))
-    print(len(load(path)), n_files)
+    print(len(load(path)))
     if os.waitstatus_to_exitcode(status) != -signal.SIGKILL:
         break
 """
@@ -221,8 +207,7 @@ def test_a_writer_killed_at_any_step_leaves_a_whole_state(path):
         [sys.executable, "-W", "ignore", "-c", script, str(path)], capture_output=True, text=True
     )
     assert answer.returncode == 0, answer.stderr
-    rounds_and_files = answer.stdout.splitlines()
-    assert rounds_and_files == sorted(rounds_and_files)
-    # First nothing is written, then there is a temporary file, then it has taken the name.
-    assert set(rounds_and_files) == {"1 1", "1 2", "2 1"}
+    rounds = answer.stdout.splitlines()
+    assert rounds == sorted(rounds)  # until the new file has taken the name, the old one is there
+    assert set(rounds) == {"1", "2"}
     assert n_rounds_in(path) == 2

@@ -70,7 +70,7 @@ def array(values, dtype="<i8"):
         ("atoms.shape", [-1], "atoms does not have the shape"),
         ("scales", array([1.0, 0.0, 1.0], "<f8"), "scales does not have the shape|numbers above 0"),
         ("run", {"X": 1}, "run is 1: it takes text"),
-        ("run", [], "run takes an object of up to 100 texts"),
+        ("run", [], "run takes an object of texts"),
         ("path", {}, "path has no"),
         ("path.whole", False, "path is not whole"),
         ("path.n_atoms", 14, "path is not that of a run of this pool"),
