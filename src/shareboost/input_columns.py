@@ -13,8 +13,7 @@ from sklearn.utils.validation import _check_feature_names, _get_feature_names
 if TYPE_CHECKING:
     from .pools import Features
 
-SHOWN = 20  # names in an error
-LISTED_BY_SCIKIT_LEARN = 5
+SHOWN, SHOWN_BY_SCIKIT_LEARN = 20, 5  # names in an error
 
 
 def columns_read(features: Features, n_columns_in: int) -> NDArray[np.intp]:
@@ -65,7 +64,7 @@ def columns_by_name(estimator: Any, X: Any, columns: NDArray[np.intp]) -> Any:
         try:
             _check_feature_names(estimator, X, reset=False)
         except ValueError as error:
-            if len(all_missing) == len(missing) <= LISTED_BY_SCIKIT_LEARN:
+            if len(all_missing) == len(missing) <= SHOWN_BY_SCIKIT_LEARN:
                 raise
             raise ValueError(
                 f"{error}The fitted {type(estimator).__name__} reads {len(needed)} of the columns, "

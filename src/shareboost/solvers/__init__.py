@@ -175,6 +175,3 @@ class Refit:
             )
         wider = ", or give X in float64" if dtype == np.float32 else ""
         return f"Rounding allows no better step in {dtype}: raise tol{wider}."
-
-
-__all__ = ["SOLVERS", "Refit", "Status"]
