@@ -47,7 +47,7 @@ CHOSEN = f"""Of the rivals, 3NN, the shape contexts (100 points, 12 directions, 
 nets (widths, learning rates and epochs; the last weights count) take fixed settings. The kernel's
 shape and C of each SVM are those with the fewest errors on 2,500 held-out images of {CHOICE:,}
 random training images, and are then used on all. The machines with a polynomial see upright images
-(`images.deskew`), and the one with virtual support vectors is trained again on those of the first
+(`paper.images`), and the one with virtual support vectors is trained again on those of the first
 at {len(SHIFTS)} places, moved by two pixels at most, as its authors did. Theirs are ten machines of
 one class against all others, these 45 of one against one, whose vectors count once. An hour on two
 cores was allowed, and the 45 took 13 minutes. Each of the ten would be trained on all virtual

@@ -151,6 +151,8 @@ def test_splits_may_be_masks_or_lists(rows):
     [
         (151, "cv cannot split the 150 rows: .*n_splits=151"),
         ([1, 2], "cv cannot split the 150 rows: .*unpack"),
+        ([(np.arange(150), np.arange(150, 200))], "cannot split the 150 rows: .*out of bounds"),
+        ([(["a"], ["b"])], "cannot split the 150 rows: .*indices"),
         (GroupKFold(2), "cv cannot split .*'groups' parameter should not be None"),
     ],
 )

@@ -85,16 +85,16 @@ def checked_splits(cv: Any, rows: GivenSample, groups: Any, least: int = 1) -> l
             Split(*(np.asarray(part, None if len(part) else np.intp) for part in split))
             for split in splitter.split(X, rows.y, groups)
         ]
-    except (TypeError, ValueError) as error:
+        for place in (place for split in splits for place in split):
+            rows.y[place]  # before any fit
+    except (IndexError, TypeError, ValueError) as error:
         hint = ""
         if "groups" in str(error):
             hint = " Give fit those of the rows; the estimator's groups are those of columns."
         raise ValueError(f"cv cannot split the {n} rows: {error}{hint}") from error
     if len(splits) < least:
-        raise ValueError(
-            f"cv has {len(splits)} folds: it takes at least 1, and 2 for the standard error of "
-            'choice="one_se".'
-        )
+        told = f"cv has {len(splits)} folds: it takes at least 1, and 2 for the standard error of"
+        raise ValueError(f'{told} choice="one_se".')
     return splits
 
 

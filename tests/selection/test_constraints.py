@@ -97,8 +97,8 @@ def test_what_cannot_be_meant_is_refused_before_any_work(problem, idle, paramete
         ({"costs": lambda atoms: np.zeros(66)}, "costs has 0 among its values"),
         ({"costs": lambda atoms: np.full(66, 2.0), "budget": 1.0}, "budget=1 is below"),
         ({"costs": np.full(12, 2.0), "budget": 3.0}, "budget=3 is below .* costs 4"),
-        ({"include": [0, 1, 2, 3]}, "include names 4 features, more than n_features=3"),
-        ({"include": [1, 2], "exclude": [2]}, "include and exclude both name x0 · x3"),
+        ({"include": [0, 1, 2, "x0 · x5"]}, "include names 4 features, more than n_features=3"),
+        ({"include": [1, 2], "exclude": ["x0 · x3"]}, "include and exclude both name x0 · x3"),
     ],
 )
 def test_what_only_the_atoms_tell_is_refused_before_any_round(
@@ -112,6 +112,22 @@ def test_what_only_the_atoms_tell_is_refused_before_any_round(
 def test_a_column_that_every_atom_reads_cannot_be_left_out(problem):
     with pytest.raises(ValueError, match="exclude names 'x1', and every feature of Pieces reads"):
         ShareBoostClassifier(2, pool=Pieces(5, 2), exclude=["x1"]).fit(*problem)
+
+
+@pytest.mark.parametrize("pool", [Stumps(), Products(), Pieces(5, 2)], ids=str)
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"include": [0, 1, 2, 3]}, "include names 4 features, more than n_features=3"),
+        ({"include": [1, 2], "exclude": [2]}, "include and exclude both name 2"),
+        ({"costs": [2.0] * 12, "budget": 1.5}, "budget=1.5 is below"),
+    ],
+)
+def test_what_needs_no_atoms_is_refused_before_a_pool_is_fitted(
+    problem, idle, pool, parameters, message
+):
+    with pytest.raises(ValueError, match=message):
+        ShareBoostClassifier(3, pool=pool, **parameters).fit(*problem)
 
 
 def test_groups_of_text_and_numbers_are_refused(problem):

@@ -83,10 +83,8 @@ def to_c(
 def _form(name: Any, weights: Any, input_type: Any, early_exit: Any, lanes: Any) -> Form:
     """Return what a header is asked to be, checked."""
     if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z](_?[A-Za-z0-9])*_?", name):
-        raise ValueError(
-            f"name={name!r} is not valid for to_c: it takes a letter, then letters, digits and "
-            "single underscores."
-        )
+        told = f"name={name!r} is not valid for to_c"
+        raise ValueError(f"{told}: it takes a letter, then letters, digits and single underscores.")
     one_of("weights", weights, LARGEST_CODE, "to_c")
     one_of("input_type", input_type, INPUT_TYPES, "to_c")
     return Form(name, weights, input_type, early_exit, at_least("lanes", lanes, 1, "to_c"))
@@ -106,7 +104,11 @@ def _range(
                 "will be."
             )
         return (np.full(plan.n_inputs, np.nan),) * 2
-    low, high = (np.broadcast_to(np.asarray(side, float), plan.n_inputs) for side in input_range)
+    try:
+        sides = (np.asarray(side, dtype=float) for side in input_range)
+        low, high = (np.broadcast_to(side, plan.n_inputs) for side in sides)
+    except (TypeError, ValueError):
+        low, high = np.ones(1), np.zeros(1)
     if not (np.all(np.isfinite(low) & np.isfinite(high)) and np.all(low <= high)):
         raise ValueError(
             f"input_range={input_range!r} is not valid for to_c: it takes (low, high), finite "

@@ -58,11 +58,7 @@ def level_name(column: str, level: str) -> str:
 
 
 def save_model(
-    model: Any,
-    path: str | os.PathLike[str],
-    *,
-    overwrite: bool = False,
-    whole_path: bool = True,
+    model: Any, path: str | os.PathLike[str], *, overwrite: bool = False, whole_path: bool = True
 ) -> None:
     """Write a fitted classifier to one file, from which ``load_model`` makes it again.
 
@@ -165,6 +161,7 @@ def _document(model: Any, whole_path: bool) -> dict[str, Any]:
     known = chosen.get_params(deep=False).items()
     parameters, left_out = parameters_to_plain({k: v for k, v in known if k in kept})
     training = training_of(path)
+    losses = array_to_plain(training["losses"], FLOATS)
     return {
         "written_by": f"shareboost {__version__}",
         **({KIND: kind.__name__} if kind.__name__ in RIVALS else {}),
@@ -188,11 +185,7 @@ def _document(model: Any, whole_path: bool) -> dict[str, Any]:
         "path": path_to_plain(path, None if whole else path.rounds[0]),
         "parameters": parameters,
         "left_out": left_out,
-        "training": {
-            "rows": path.n_rows,
-            **training,
-            "losses": array_to_plain(training["losses"], FLOATS),
-        },
+        "training": {"rows": path.n_rows, **training, "losses": losses},
     }
 
 

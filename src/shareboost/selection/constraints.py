@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import clone
 
 from ..pools.base import Pool
 from ..pools.columns import Columns
@@ -46,22 +47,29 @@ class Constraints:
         atoms = AtomNames(pool, self.names, self._members())
         owned = atoms.owned(self.include)
         forbidden = atoms.forbidden(self.exclude)
-        if both := sorted(set(owned) & set(forbidden)):
-            names = ", ".join(pool.features(both).atom_names(self.names))
-            raise ValueError(
-                f"include and exclude both name {names}: a feature is in one of them at most."
-            )
-        if self.n_features is not None and len(owned) > self.n_features:
-            raise ValueError(
-                f"include names {len(owned)} features, more than n_features={self.n_features}: "
-                "n_features counts those too."
-            )
+        self.check_lists(owned, forbidden, lambda ids: pool.features(ids).atom_names(self.names))
         prices, needs = self._prices(pool)
         pricing = Pricing(
             prices, needs, np.array(forbidden, dtype=np.intp), tuple(owned), self.budget
         )
         self._check_open(pricing, pool)
         return pricing
+
+    def check_lists(self, include: Any, exclude: Any, names_of: Any) -> None:
+        """Raise where both lists have an item, or the first has too many."""
+        if both := sorted(set(include) & set(exclude), key=str):
+            told = f"include and exclude both name {', '.join(names_of(both))}"
+            raise ValueError(f"{told}: a feature is in one of them at most.")
+        n, alike = len(set(include)), len(set(map(type, include))) == 1  # else two may mean one
+        if self.n_features is not None and alike and n > self.n_features:
+            told = f"include names {n} features, more than n_features={self.n_features}"
+            raise ValueError(f"{told}: n_features counts those too.")
+
+    def check_budget(self, cheapest: float) -> None:
+        """Raise where the budget buys no feature of that price."""
+        if cheapest > self.budget * (1.0 + ROUNDING):
+            told = f"budget={self.budget:g} is below the cheapest feature, which costs {cheapest:g}"
+            raise ValueError(f"{told}: nothing could be bought.")
 
     def resolved(self, pricing: Pricing) -> dict[str, Any]:
         """Return what the arguments came to, by their names: equal if they mean the same."""
@@ -76,9 +84,8 @@ class Constraints:
 
     def _members(self) -> dict[Any, NDArray[np.intp]]:
         """Return the columns of each group, by label."""
-        if self.labels is None:
+        if self.labels is None or self.group is None:
             return {}
-        assert self.group is not None
         order, starts = columns_by_group(self.group, self.labels.size)
         return dict(zip(self.labels.tolist(), np.split(order, starts[1:-1]), strict=True))
 
@@ -98,8 +105,7 @@ class Constraints:
         needs = pool.reads(d)
         if needs is None:  # every atom reads every column: one item
             return np.array([self.prices.sum()]), sp.csr_array(np.ones((pool.n_atoms_, 1)))
-        if self.per_group:
-            assert self.group is not None
+        if self.per_group and self.group is not None:
             ones = np.ones(d)
             member = sp.csr_array((ones, self.group, np.arange(d + 1)), shape=(d, self.prices.size))
             needs = needs.astype(np.float64) @ member
@@ -117,17 +123,14 @@ class Constraints:
             raise ValueError("exclude names every feature that varies: nothing could be chosen.")
         may[list(pricing.owned)] = False
         wanted = self.n_features is None or len(pricing.owned) < self.n_features
-        if may.any() and wanted and (cheapest := costs[may].min()) > self.budget * (1.0 + ROUNDING):
-            raise ValueError(
-                f"budget={self.budget:g} is below the cheapest feature, which costs {cheapest:g}: "
-                "nothing could be bought."
-            )
+        if may.any() and wanted:
+            self.check_budget(costs[may].min())
 
 
 def checked_constraints(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Constraints, Pool]:
     """Return what a classifier's parameters ask of the choice, and the pool to choose from.
 
-    What needs the pool's atoms is checked by ``pricing``.
+    Called before any work: ``pricing`` checks what only the atoms of a fitted pool tell.
     """
     if clf.n_features is None and clf.budget is None:
         raise ValueError("n_features=None takes a budget: one of the two must end the rounds.")
@@ -149,7 +152,7 @@ def checked_constraints(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Con
         labels, group = group_labels(groups, len(names))
     if clf.costs is not None and not callable(clf.costs):
         prices, per_group = _prices_of(clf.costs, names, [] if labels is None else labels.tolist())
-    return Constraints(
+    constraints = Constraints(
         names,
         clf.n_features,
         _listed("include", clf.include),
@@ -160,7 +163,15 @@ def checked_constraints(clf: Any, names: Sequence[str], pool: Pool) -> tuple[Con
         group,
         prices,
         per_group,
-    ), pool
+    )
+    if isinstance(pool, Columns) and not callable(clf.costs):
+        # These atoms are known without any work: a stand-in tells all that is wrong.
+        constraints.pricing(clone(pool).fit(np.tile([[0.0], [1.0]], len(names))))
+    else:
+        constraints.check_lists(constraints.include, constraints.exclude, partial(map, str))
+        if prices is not None and not constraints.include:
+            constraints.check_budget(prices.min())
+    return constraints, pool
 
 
 def _as_dict(values: Any, keys: Collection[Any]) -> Any:

@@ -61,13 +61,7 @@ class Objective:
     """
 
     def __init__(
-        self,
-        rows: Rows,
-        loss: Loss,
-        penalty: Penalty,
-        alpha: float,
-        W: Array,
-        goal: float = np.inf,
+        self, rows: Rows, loss: Loss, penalty: Penalty, alpha: float, W: Array, goal: float = np.inf
     ):
         self.goal = goal
         self.rows = rows
