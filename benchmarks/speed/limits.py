@@ -52,7 +52,7 @@ def selection(rows: Rows) -> Task:
     W = np.zeros((rows.n_classes, rows.n_columns))
 
     def choose() -> None:
-        Selector(rows, refit, terms, "gradient", None).best(W)
+        Selector(rows, terms, "gradient", None).best(refit, W)
 
     return choose
 
