@@ -83,19 +83,20 @@ def evaluate(
             _exponentials(row, largest, exponents, size)
             for i in range(size):
                 some[i] += row[i]
+        share = largest  # in its memory
         for i in range(size):
             # ln(1 + rest), where the true class leads, must not lose a small rest.
             above = np.float64(rest[i])
             if own[i] < 0:
                 above += np.float64(true[i]) - 1.0
             loss += weight[start + i] * (np.log1p(above) - own[i])
-            largest[i] = weight[start + i] / (true[i] + rest[i])
+            share[i] = weight[start + i] / (true[i] + rest[i])
         for q in range(k):
             row = residual[q, start : start + size]
             for i in range(size):
-                row[i] *= largest[i]
+                row[i] *= share[i]
         for i in range(size):
-            residual[y[start + i], start + i] = -rest[i] * largest[i]
+            residual[y[start + i], start + i] = -rest[i] * share[i]
     add_product_transposed(residual, columns[: gradient.shape[1]], gradient)
     return loss
 
